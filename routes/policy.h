@@ -17,15 +17,15 @@ namespace routelens {
 
 // One endpoint of the policy, of any protocol, as written (ports already effective).
 struct PolicyEndpoint {
-  std::string rule;      // key of network_policies
-  std::string host;      // as written; "" for a hostless endpoint (allowed_ips)
+  std::string rule;  // key of network_policies
+  std::string host;  // as written; "" for a hostless endpoint (allowed_ips)
   std::vector<uint16_t> ports;
-  std::string path;      // as written
-  std::string protocol;  // trimmed, lower case; "" if absent
-  bool is_route = false; // protocol mcp, concrete host, at least one port
+  std::string path;       // as written
+  std::string protocol;   // trimmed, lower case; "" if absent
+  bool is_route = false;  // protocol mcp, concrete host, at least one port
   bool credentialed = false;
-  bool enforced = false; // enforcement: enforce
-  bool has_binaries = false; // the rule names at least one binary
+  bool enforced = false;      // enforcement: enforce
+  bool has_binaries = false;  // the rule names at least one binary
   friend bool operator==(const PolicyEndpoint&, const PolicyEndpoint&) = default;
 };
 
