@@ -12,6 +12,11 @@
 
 #include "bpf/abi/abi.h"
 
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* flexible array members, which C++ lacks */
+#endif
+
 enum rl_event_kind {
   RL_EV_CONNECT = 1,        /* struct rl_ev_connect: a process asks for a connection */
   RL_EV_CONNECT_ERROR = 2,  /* struct rl_ev_connect_error: connect() failed at once */
@@ -313,5 +318,9 @@ struct rl_ev_process {
   __u8 pad[3];
 };
 RL_ABI_ASSERT(sizeof(struct rl_ev_process) == 88, "process is 88 bytes");
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #endif
