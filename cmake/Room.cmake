@@ -27,31 +27,87 @@ function(room name)
   add_library(routelens::${alias} ALIAS ${target})
 endfunction()
 
+# ROUTELENS_TEST_FLAVOUR is set by the sanitizer presets. It ends the name of each test ("x.asan")
+# and is a label, so that one ctest run over several build folders keeps them apart. Such builds run
+# only what is pure: the labels that need a kernel, root or real programs belong to the dev build.
+set(ROUTELENS_TEST_FLAVOUR "" CACHE STRING "Sanitizer that this build's tests run under")
+set(pure_labels unit fuzz-smoke check)
+
+function(register_test name timeout labels)
+  set(full_name "${name}")
+  if(ROUTELENS_TEST_FLAVOUR)
+    string(APPEND full_name ".${ROUTELENS_TEST_FLAVOUR}")
+    list(APPEND labels "${ROUTELENS_TEST_FLAVOUR}")
+  endif()
+  add_test(NAME "${full_name}" COMMAND ${ARGN})
+  set_tests_properties("${full_name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
+  foreach(label ${labels})
+    if(label MATCHES "^(needs-bpf|needs-root|live)$")
+      # Alone on the machine: these watch real traffic and real time.
+      set_tests_properties("${full_name}" PROPERTIES RUN_SERIAL TRUE)
+    endif()
+  endforeach()
+endfunction()
+
 # room_test(<name> SOURCES file... DEPS target... [LABELS label...] [TIMEOUT seconds])
 #
-# A GoogleTest program, one ctest entry for each case, shuffled so that order cannot matter.
+# A GoogleTest program and one ctest entry for it, shuffled so that order cannot matter.
+# Labels: unit (the default), needs-bpf, needs-root, live, slow (only with tools/test --full).
 function(room_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
-  if(NOT ROUTELENS_BUILD_TESTS)
-    return()
-  endif()
-  add_executable(${name} ${TEST_SOURCES})
-  target_link_libraries(${name} PRIVATE ${TEST_DEPS} routelens_warnings GTest::gmock
-                                        GTest::gtest_main)
   if(NOT TEST_LABELS)
     set(TEST_LABELS unit)
   endif()
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 60)
   endif()
-  add_test(NAME ${name} COMMAND ${name} --gtest_shuffle --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+  if(NOT ROUTELENS_BUILD_TESTS OR ROUTELENS_FUZZ)
+    return()
+  endif()
+  if(ROUTELENS_TEST_FLAVOUR)
+    foreach(label ${TEST_LABELS})
+      if(NOT label IN_LIST pure_labels)
+        return()
+      endif()
+    endforeach()
+    math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 5")
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_DEPS} routelens_warnings GTest::gmock
+                                        GTest::gtest_main)
+  register_test(${name} ${TEST_TIMEOUT} "${TEST_LABELS}" ${name} --gtest_shuffle --gtest_brief=1)
+endfunction()
+
+# plain_test(<name> COMMAND program argument... [EXPECT_FAILURE] [LABELS label...]
+#            [TIMEOUT seconds])
+#
+# Any other program as a test. With EXPECT_FAILURE it must end with a failure of its own: a program
+# that is missing or cannot be run is not what was expected.
+function(plain_test name)
+  cmake_parse_arguments(TEST "EXPECT_FAILURE" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  if(NOT TEST_LABELS)
+    set(TEST_LABELS unit)
+  endif()
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 60)
+  endif()
+  list(POP_FRONT TEST_COMMAND program)
+  if(TARGET ${program})
+    set(program "$<TARGET_FILE:${program}>")
+  endif()
+  if(TEST_EXPECT_FAILURE)
+    set(invert "\"$0\" \"$@\"; rc=$?; echo \"exit status $rc\"; [ $rc -ne 0 ] && [ $rc -ne 126 ] && [ $rc -ne 127 ]")
+    register_test(${name} ${TEST_TIMEOUT} "${TEST_LABELS}" sh -c "${invert}" "${program}"
+                  ${TEST_COMMAND})
+  else()
+    register_test(${name} ${TEST_TIMEOUT} "${TEST_LABELS}" "${program}" ${TEST_COMMAND})
+  endif()
 endfunction()
 
 # room_fuzz(<name> SOURCE file CORPUS dir DEPS target...)
 #
-# With the fuzz preset a libFuzzer program; `ctest -L fuzz-smoke` runs it over its corpus and then
-# for a short while. With the other presets the corpus is replayed by a plain main.
+# With the fuzz preset a libFuzzer program, part of the target fuzz_targets; its test runs it over
+# its corpus and then for a short while. With the other presets a plain main replays the corpus.
 function(room_fuzz name)
   cmake_parse_arguments(FUZZ "" "SOURCE;CORPUS" "DEPS" ${ARGN})
   if(NOT ROUTELENS_BUILD_TESTS)
@@ -61,12 +117,15 @@ function(room_fuzz name)
   if(ROUTELENS_FUZZ)
     add_executable(${name} ${FUZZ_SOURCE})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    add_test(NAME ${name} COMMAND "${PROJECT_SOURCE_DIR}/tools/fuzz-smoke" $<TARGET_FILE:${name}>
-                                  "${corpus}")
+    if(NOT TARGET fuzz_targets)
+      add_custom_target(fuzz_targets)
+    endif()
+    add_dependencies(fuzz_targets ${name})
+    register_test(${name} 180 fuzz-smoke "${PROJECT_SOURCE_DIR}/tools/fuzz-smoke"
+                  $<TARGET_FILE:${name}> "${corpus}")
   else()
     add_executable(${name} ${FUZZ_SOURCE} "${PROJECT_SOURCE_DIR}/tests/support/replay_corpus.cc")
-    add_test(NAME ${name} COMMAND ${name} "${corpus}")
+    register_test(${name} 120 fuzz-smoke $<TARGET_FILE:${name}> "${corpus}")
   endif()
   target_link_libraries(${name} PRIVATE ${FUZZ_DEPS} routelens_warnings)
-  set_tests_properties(${name} PROPERTIES LABELS fuzz-smoke TIMEOUT 120)
 endfunction()
