@@ -26,17 +26,17 @@
 #define RL_ABI_VERSION 1
 
 /* Limits that both sides rely on. */
-#define RL_MAX_BOUNDARIES 1024     /* boundary indices are 0 .. RL_MAX_BOUNDARIES - 1 */
-#define RL_MAX_CGROUP_LEVELS 8     /* ancestor levels at which a boundary's cgroup may lie */
-#define RL_COMM_BYTES 16           /* TASK_COMM_LEN, include/linux/sched.h */
-#define RL_PATH_MAX 256            /* request target kept, up to '?' ; longer is "truncated" */
-#define RL_HOST_MAX 256            /* Host value or authority kept */
-#define RL_NAME_MAX 256            /* name given to getaddrinfo */
-#define RL_FLIGHT_MAX 4096         /* TLS handshake bytes taken per direction */
-#define RL_DNS_STREAM_MAX 16384    /* DNS over TCP bytes taken per direction */
-#define RL_DATA_MAX 4096           /* bytes in one data event */
-#define RL_DNS_MAX 4096            /* one UDP DNS message; longer is marked truncated */
-#define RL_TLS_RECORDS_MAX 24      /* records described per direction before a flow is settled */
-#define RL_RESOLVED_MAX 8          /* addresses of one getaddrinfo result */
+#define RL_MAX_BOUNDARIES 1024  /* boundary indices are 0 .. RL_MAX_BOUNDARIES - 1 */
+#define RL_MAX_CGROUP_LEVELS 8  /* ancestor levels at which a boundary's cgroup may lie */
+#define RL_COMM_BYTES 16        /* TASK_COMM_LEN, include/linux/sched.h */
+#define RL_PATH_MAX 256         /* request target kept, up to '?' ; longer is "truncated" */
+#define RL_HOST_MAX 256         /* Host value or authority kept */
+#define RL_NAME_MAX 256         /* name given to getaddrinfo */
+#define RL_FLIGHT_MAX 4096      /* TLS handshake bytes taken per direction */
+#define RL_DNS_STREAM_MAX 16384 /* DNS over TCP bytes taken per direction */
+#define RL_DATA_MAX 4096        /* bytes in one data event */
+#define RL_DNS_MAX 4096         /* one UDP DNS message; longer is marked truncated */
+#define RL_TLS_RECORDS_MAX 24   /* records described per direction before a flow is settled */
+#define RL_RESOLVED_MAX 8       /* addresses of one getaddrinfo result */
 
 #endif

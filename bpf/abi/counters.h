@@ -22,11 +22,11 @@ struct rl_boundary_counters {
   __u64 emitted;  /* records that reached the ring */
   __u64 dropped;  /* records that did not, all causes */
   __u64 by_cause[RL_DROP_CAUSES];
-  __u64 started;  /* connects seen */
-  __u64 ended;    /* flow_end made (emitted or dropped): started - ended = pending */
+  __u64 started;             /* connects seen */
+  __u64 ended;               /* flow_end made (emitted or dropped): started - ended = pending */
   __u64 egress_packets_seen; /* proves that the egress hook fires; stops counting at 1 */
-  __u64 budget_window_ns; /* token bucket: start of the running window */
-  __u64 budget_used;      /* records made in the running window */
+  __u64 budget_window_ns;    /* token bucket: start of the running window */
+  __u64 budget_used;         /* records made in the running window */
 };
 RL_ABI_ASSERT(sizeof(struct rl_boundary_counters) == 13 * 8, "counters are 104 bytes");
 
@@ -47,10 +47,10 @@ RL_ABI_ASSERT(sizeof(struct rl_process_key) == 16, "process key is 16 bytes");
 
 /* One-entry array, written by user space at any time. */
 struct rl_settings {
-  __u32 cgroup_level_mask; /* bit n: some boundary's cgroup lies at ancestor level n */
-  __u32 pid_scopes;        /* number of entries in the process scope map; 0 skips the look-up */
-  __u32 budget_per_window; /* records one boundary may make in RL_BUDGET_WINDOW_NS */
-  __u32 budget_when_crowded; /* the same while the ring is more than half full */
+  __u32 cgroup_level_mask;     /* bit n: some boundary's cgroup lies at ancestor level n */
+  __u32 pid_scopes;            /* number of entries in the process scope map; 0 skips the look-up */
+  __u32 budget_per_window;     /* records one boundary may make in RL_BUDGET_WINDOW_NS */
+  __u32 budget_when_crowded;   /* the same while the ring is more than half full */
   __u32 connect_error_witness; /* enum rl_error_witness in use, 0 if none */
   __u32 pad;
 };

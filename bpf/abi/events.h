@@ -5,7 +5,8 @@
  * a member. Decoded by userspace/decode/event_decoder.h and by nothing else.
  *
  * Private data never gets into a record: of HTTP the request target up to '?', the Host value and
- * the status code; of TLS the handshake's first flight; of DNS the message. See docs/threat-model.md.
+ * the status code; of TLS the handshake's first flight; of DNS the message. See
+ * docs/threat-model.md.
  */
 #ifndef ROUTELENS_BPF_ABI_EVENTS_H
 #define ROUTELENS_BPF_ABI_EVENTS_H
@@ -18,19 +19,19 @@
 #endif
 
 enum rl_event_kind {
-  RL_EV_CONNECT = 1,        /* struct rl_ev_connect: a process asks for a connection */
-  RL_EV_CONNECT_ERROR = 2,  /* struct rl_ev_connect_error: connect() failed at once */
-  RL_EV_ESTABLISHED = 3,    /* struct rl_ev_established */
-  RL_EV_PEER_FIN = 4,       /* struct rl_ev_peer_fin: the peer closed its half first */
-  RL_EV_FLOW_END = 5,       /* struct rl_ev_flow_end: released by its owner, or failed */
-  RL_EV_STREAM = 6,         /* struct rl_ev_stream: in-order bytes, TLS first flight or DNS */
-  RL_EV_TLS_RECORD = 7,     /* struct rl_ev_tls_record: head of one TLS record */
-  RL_EV_HTTP_REQUEST = 8,   /* struct rl_ev_http_request */
-  RL_EV_HTTP_RESPONSE = 9,  /* struct rl_ev_http_response */
-  RL_EV_DNS = 10,           /* struct rl_ev_dns: one UDP DNS message */
-  RL_EV_LIBRARY = 11,       /* struct rl_ev_library: a TLS library call */
-  RL_EV_RESOLVER = 12,      /* struct rl_ev_resolver: getaddrinfo returned */
-  RL_EV_PROCESS = 13,       /* struct rl_ev_process: fork, exec, exit inside a boundary */
+  RL_EV_CONNECT = 1,       /* struct rl_ev_connect: a process asks for a connection */
+  RL_EV_CONNECT_ERROR = 2, /* struct rl_ev_connect_error: connect() failed at once, or will */
+  RL_EV_ESTABLISHED = 3,   /* struct rl_ev_established */
+  RL_EV_PEER_FIN = 4,      /* struct rl_ev_peer_fin: the peer closed its half first */
+  RL_EV_FLOW_END = 5,      /* struct rl_ev_flow_end: released by its owner, or failed */
+  RL_EV_STREAM = 6,        /* struct rl_ev_stream: in-order bytes, TLS first flight or DNS */
+  RL_EV_TLS_RECORD = 7,    /* struct rl_ev_tls_record: head of one TLS record */
+  RL_EV_HTTP_REQUEST = 8,  /* struct rl_ev_http_request */
+  RL_EV_HTTP_RESPONSE = 9, /* struct rl_ev_http_response */
+  RL_EV_DNS = 10,          /* struct rl_ev_dns: one UDP DNS message */
+  RL_EV_LIBRARY = 11,      /* struct rl_ev_library: a TLS library call */
+  RL_EV_RESOLVER = 12,     /* struct rl_ev_resolver: getaddrinfo returned */
+  RL_EV_PROCESS = 13,      /* struct rl_ev_process: fork, exec, exit inside a boundary */
 };
 
 enum rl_role { RL_ROLE_WORKLOAD = 1, RL_ROLE_PROXY = 2 };
@@ -71,17 +72,17 @@ struct rl_address {
 RL_ABI_ASSERT(sizeof(struct rl_address) == 24, "address is 24 bytes");
 
 enum rl_connect_flags {
-  RL_CONNECT_PREEXISTING = 1,  /* the flow is older than the sensor: no connect verdict */
-  RL_CONNECT_DENIED = 2,       /* an earlier cgroup program had already denied it */
-  RL_CONNECT_OWNER_GUESS = 4,  /* pre-existing: owner from /proc or first user, not from connect */
+  RL_CONNECT_PREEXISTING = 1, /* the flow is older than the sensor: no connect verdict */
+  RL_CONNECT_DENIED = 2,      /* an earlier cgroup program had already denied it */
+  RL_CONNECT_OWNER_GUESS = 4, /* pre-existing: owner from /proc or first user, not from connect */
 };
 
 /* TCP always; UDP only for DNS (asked port 53). One record for each connect() call. */
 struct rl_ev_connect {
   struct rl_event_header header;
   struct rl_owner owner;
-  __u64 cookie; /* socket cookie: identity of the flow, never reused while booted */
-  __u64 netns_cookie; /* 0 where the kernel does not tell */
+  __u64 cookie;             /* socket cookie: identity of the flow, never reused while booted */
+  __u64 netns_cookie;       /* 0 where the kernel does not tell */
   struct rl_address remote; /* as the process asked, before any redirection */
   __u32 flags;              /* enum rl_connect_flags */
   __u8 protocol;            /* IPPROTO_TCP or IPPROTO_UDP */
@@ -90,14 +91,22 @@ struct rl_ev_connect {
 };
 RL_ABI_ASSERT(sizeof(struct rl_ev_connect) == 128, "connect is 128 bytes");
 
-enum rl_error_witness { RL_VIA_FEXIT = 1, RL_VIA_LIBC = 2, RL_VIA_SYSCALL_EXIT = 3, RL_VIA_KPROBE = 4 };
+enum rl_error_witness {
+  RL_VIA_FEXIT = 1,
+  RL_VIA_LIBC = 2,
+  RL_VIA_SYSCALL_EXIT = 3,
+  RL_VIA_KPROBE = 4
+};
 
+/* `soft`: connect() goes on, but an ICMP error has come already (sk_err_soft), which the process
+ * will be told when it asks. A reject by the packet filter of the host itself comes like this. */
 struct rl_ev_connect_error {
   struct rl_event_header header;
   __u64 cookie;
   __s32 error; /* positive errno; EINPROGRESS and EINTR are never reported */
   __u8 via;    /* enum rl_error_witness */
-  __u8 pad[3];
+  __u8 soft;
+  __u8 pad[2];
 };
 RL_ABI_ASSERT(sizeof(struct rl_ev_connect_error) == 56, "connect_error is 56 bytes");
 
@@ -121,17 +130,18 @@ enum rl_end_cause {
 };
 
 enum rl_end_flags {
-  RL_END_SYN_SEEN = 1,        /* a SYN passed the egress hook */
-  RL_END_EGRESS_PROVEN = 2,   /* the egress hook has fired in this boundary since attach */
-  RL_END_PEER_FIN = 4,        /* the peer had closed its half before */
+  RL_END_SYN_SEEN = 1,      /* a SYN passed the egress hook */
+  RL_END_EGRESS_PROVEN = 2, /* the egress hook has fired in this boundary since attach */
+  RL_END_PEER_FIN = 4,      /* the peer had closed its half before */
   RL_END_RESET_RECEIVED = 8,
   RL_END_RESET_SENT = 16,
-  RL_END_HOLE = 32,           /* bytes of a first flight or head were not seen in order */
+  RL_END_HOLE = 32,            /* bytes of a first flight or head were not seen in order */
   RL_END_NO_STATE_CHANGE = 64, /* released without ever leaving CLOSE: failed at once */
-  RL_END_ESTABLISHED = 128,   /* had been established */
-  RL_END_SERVED = 256,        /* an HTTP answer had been seen whole (head) on it */
-  RL_END_REQUEST_OPEN = 512,  /* clear HTTP: a request was outstanding */
-  RL_END_HEAD_OPEN = 1024,    /* clear HTTP: an answer's head had begun and was not whole */
+  RL_END_ESTABLISHED = 128,    /* had been established */
+  RL_END_SERVED = 256,         /* an HTTP answer had been seen whole (head) on it */
+  RL_END_REQUEST_OPEN = 512,   /* clear HTTP: a request was outstanding */
+  RL_END_HEAD_OPEN = 1024,     /* clear HTTP: an answer's head had begun and was not whole */
+  RL_END_OWNER_FIN = 2048,     /* the owner had closed its half before the peer did */
 };
 
 /* Exactly one for each connect() that got a socket cookie. */
@@ -141,11 +151,11 @@ struct rl_ev_flow_end {
   __u64 bytes_received; /* tcp_sock.bytes_received */
   __u64 bytes_acked;    /* tcp_sock.bytes_acked: payload the peer has acknowledged, + 1 for SYN */
   __u64 last_receive_boot_ns; /* last payload from the peer; 0 if none seen */
-  __u32 retransmits;    /* SYN or data retransmissions seen */
-  __u32 flags;          /* enum rl_end_flags */
-  __s32 error;          /* sk_err, positive errno, 0 if none */
-  __u8 cause;           /* enum rl_end_cause */
-  __u8 state;           /* TCP state before the end, include/net/tcp_states.h */
+  __u32 retransmits;          /* SYN or data retransmissions seen */
+  __u32 flags;                /* enum rl_end_flags */
+  __s32 error;                /* sk_err, positive errno, 0 if none */
+  __u8 cause;                 /* enum rl_end_cause */
+  __u8 state;                 /* TCP state before the end, include/net/tcp_states.h */
   __u8 pad[2];
 };
 RL_ABI_ASSERT(sizeof(struct rl_ev_flow_end) == 88, "flow_end is 88 bytes");
@@ -216,11 +226,11 @@ enum rl_http_flags {
   RL_HTTP_PATH_TRUNCATED = 1,
   RL_HTTP_HOST_TRUNCATED = 2,
   RL_HTTP_IN_TUNNEL = 4,
-  RL_HTTP_MALFORMED = 8,    /* response: not an HTTP status line, or a status we refuse */
-  RL_HTTP_UPGRADED = 16,    /* after this the connection is no longer HTTP */
-  RL_HTTP_UNKNOWN = 32,     /* HTTP/2 status only as an entry of the dynamic table: unknown */
-  RL_HTTP_WITH_SESSION = 64, /* request: the head had an Mcp-Session-Id field (its value is
-                                never taken) */
+  RL_HTTP_MALFORMED = 8,       /* response: not an HTTP status line, or a status we refuse */
+  RL_HTTP_UPGRADED = 16,       /* after this the connection is no longer HTTP */
+  RL_HTTP_UNKNOWN = 32,        /* HTTP/2 status only as an entry of the dynamic table: unknown */
+  RL_HTTP_WITH_SESSION = 64,   /* request: the head had an Mcp-Session-Id field (its value is
+                                  never taken) */
   RL_HTTP_HOST_REPEATED = 128, /* two Host fields: RFC 9112 section 3.2 wants 400; host unknown */
 };
 
@@ -232,7 +242,7 @@ struct rl_ev_http_request {
   __u32 request_index;   /* per key, from 1; HTTP/2: the stream id */
   __u16 path_length;
   __u16 host_length;
-  __u16 flags; /* enum rl_http_flags */
+  __u16 flags;  /* enum rl_http_flags */
   __u8 witness; /* enum rl_http_witness */
   __u8 method;  /* enum rl_http_method */
   __u8 form;    /* enum rl_http_form */
@@ -262,7 +272,7 @@ struct rl_ev_dns {
   __u64 netns_cookie;
   struct rl_address remote; /* the server, as the process asked */
   __u16 local_port;
-  __u16 length;     /* bytes in `bytes` */
+  __u16 length;      /* bytes in `bytes` */
   __u16 wire_length; /* of the message on the wire; more than `length` when truncated */
   __u8 direction;
   __u8 pad;
@@ -277,7 +287,7 @@ enum rl_library_op {
   RL_LIB_RESULT = 4,       /* value = class returned by SSL_get_error, detail = failed result */
   RL_LIB_VERIFY_ASKED = 5, /* value = result of SSL_get_verify_result */
   RL_LIB_FREE = 6,
-  RL_LIB_START = 7,        /* SSL_clear: a new handshake may begin on this pointer */
+  RL_LIB_START = 7, /* SSL_clear: a new handshake may begin on this pointer */
 };
 
 /* A call in a TLS library. `ssl` is a user-space pointer: with tgid, start time and the last

@@ -18,9 +18,10 @@
 #ifndef ROUTELENS_BPF_ABI_FLOW_H
 #define ROUTELENS_BPF_ABI_FLOW_H
 
-#include "bpf/abi/events.h"
-
 #include <linux/bpf.h>
+
+#include "bpf/abi/counters.h"
+#include "bpf/abi/events.h"
 
 enum rl_flow_phase {
   RL_FLOW_NONE = 0, /* a UDP socket that sends DNS without connect(), or nothing yet */
@@ -36,7 +37,7 @@ struct rl_flow {
   __u64 cookie;               /* connect, sendmsg */
   __u64 netns_cookie;         /* connect, sendmsg */
   __u64 last_receive_boot_ns; /* ingress */
-  __u64 connecting_thread;    /* connect: key in connecting_threads */
+  __u64 connecting_thread;    /* connect, then sockops: key in connecting_threads, or 0 */
   struct rl_address asked;    /* connect, sendmsg */
   struct rl_scope scope;      /* connect, sendmsg */
   struct bpf_spin_lock lock;
@@ -57,7 +58,8 @@ struct rl_flow {
   __u8 reset_sent;     /* tracepoint */
   __u8 scanned;        /* a conversation was made for this attempt; only raised */
   __u8 answered;       /* what the conversation knew when it was given up: RL_END_SERVED */
-  __u8 pad[7];
+  __u8 owner_fin;      /* sockops: the owner closed its half before the peer did */
+  __u8 pad[6];
 };
 RL_ABI_ASSERT(sizeof(struct rl_flow) == 152, "flow is 152 bytes");
 

@@ -14,16 +14,16 @@
 
 #define RL_PURE static inline __attribute__((always_inline))
 
-#define RL_HEAD_MAX 65536   /* longest HTTP head that is followed */
-#define RL_PIPELINE_MAX 16  /* HTTP/1 requests outstanding at once; a power of two */
+#define RL_HEAD_MAX 65536    /* longest HTTP head that is followed */
+#define RL_PIPELINE_MAX 16   /* HTTP/1 requests outstanding at once; a power of two */
 #define RL_H2_STREAMS_MAX 32 /* HTTP/2 streams remembered; a power of two */
 
 enum rl_scan_event {
-  RL_SCAN_REQUEST = 1,      /* a request's head is whole: `request` describes it */
-  RL_SCAN_RESPONSE = 2,     /* an answer's head is whole, or malformed: `response` */
-  RL_SCAN_TLS_RECORD = 4,   /* a TLS record's head (an alert's body too): `tls[direction]` */
-  RL_SCAN_STREAM_BYTE = 8,  /* this byte is part of what is to be copied out */
-  RL_SCAN_SETTLED = 16,     /* nothing more will be said of this connection */
+  RL_SCAN_REQUEST = 1,     /* a request's head is whole: `request` describes it */
+  RL_SCAN_RESPONSE = 2,    /* an answer's head is whole, or malformed: `response` */
+  RL_SCAN_TLS_RECORD = 4,  /* a TLS record's head (an alert's body too): `tls[direction]` */
+  RL_SCAN_STREAM_BYTE = 8, /* this byte is part of what is to be copied out */
+  RL_SCAN_SETTLED = 16,    /* nothing more will be said of this connection */
 };
 
 enum rl_scan_protocol {
@@ -73,28 +73,28 @@ struct rl_scan_side {
   __u64 word1;
   __u64 word2;
   __u64 frame_head; /* HTTP/2: flags and stream id of the frame's head */
-  __u32 state; /* of the protocol's scanner */
-  __u32 count; /* place within what the state reads */
-  __u32 taken; /* bytes to be copied out so far */
+  __u32 state;      /* of the protocol's scanner */
+  __u32 count;      /* place within what the state reads */
+  __u32 taken;      /* bytes to be copied out so far */
   __u32 head_bytes;
-  __u32 seen;   /* HTTP/1: enum rl_field_seen */
-  __u32 field;  /* HTTP/1: enum rl_field */
-  __u32 status; /* HTTP, ingress */
-  __u32 early;  /* HTTP/1, egress: bytes came between CONNECT and its answer */
+  __u32 seen;            /* HTTP/1: enum rl_field_seen */
+  __u32 field;           /* HTTP/1: enum rl_field */
+  __u32 status;          /* HTTP, ingress */
+  __u32 early;           /* HTTP/1, egress: bytes came between CONNECT and its answer */
   __u32 awaits_continue; /* HTTP/1, egress: Expect was sent and no body byte yet */
-  __u32 type;   /* TLS: content type; HTTP/2: frame type */
-  __u32 record_length; /* TLS */
-  __u32 version;       /* TLS */
-  __u32 records;       /* TLS: heads seen */
-  __u32 protected_data; /* TLS: a record of type 23 was seen */
-  __u32 cipher_changed; /* TLS: ChangeCipherSpec was seen */
-  __u32 frame_flags;    /* HTTP/2 */
-  __u32 stream_id;      /* HTTP/2 */
-  __u32 pad_bytes;      /* HTTP/2: padding at the end of this frame */
-  __u32 skip_bytes;     /* HTTP/2: priority fields before the block */
-  __u32 in_block;       /* HTTP/2: enum rl_h2_block */
-  __u32 hpack;          /* HTTP/2: enum rl_hpack_state */
-  __u32 frames;         /* HTTP/2: 1 after the first frame */
+  __u32 type;            /* TLS: content type; HTTP/2: frame type */
+  __u32 record_length;   /* TLS */
+  __u32 version;         /* TLS */
+  __u32 records;         /* TLS: heads seen */
+  __u32 protected_data;  /* TLS: a record of type 23 was seen */
+  __u32 cipher_changed;  /* TLS: ChangeCipherSpec was seen */
+  __u32 frame_flags;     /* HTTP/2 */
+  __u32 stream_id;       /* HTTP/2 */
+  __u32 pad_bytes;       /* HTTP/2: padding at the end of this frame */
+  __u32 skip_bytes;      /* HTTP/2: priority fields before the block */
+  __u32 in_block;        /* HTTP/2: enum rl_h2_block */
+  __u32 hpack;           /* HTTP/2: enum rl_hpack_state */
+  __u32 frames;          /* HTTP/2: 1 after the first frame */
 };
 
 struct rl_conversation {
@@ -108,7 +108,7 @@ struct rl_conversation {
   __u32 asked;                         /* HTTP/1 requests seen whole; written by egress */
   __u32 answered;                      /* of these, finally answered; written by ingress */
   __u8 kinds[RL_PIPELINE_MAX];         /* of the outstanding requests; written by egress */
-  __u32 protocol; /* enum rl_scan_protocol; by egress, but for the start of a tunnel */
+  __u32 protocol;  /* enum rl_scan_protocol; by egress, but for the start of a tunnel */
   __u32 in_tunnel; /* behind a CONNECT that was answered 2xx; written by ingress */
   __u32 served;    /* a final answer's head was seen whole; written by ingress */
   __u32 settled;   /* only raised */
@@ -123,17 +123,23 @@ RL_PURE __u32 rl_masked(__u32 index, __u32 power_of_two) {
   return index & (power_of_two - 1);
 }
 
-RL_PURE __u8 rl_low8(__u32 value) { return value & 0xff; }
-RL_PURE __u16 rl_low16(__u32 value) { return value & 0xffff; }
-RL_PURE __u32 rl_low32(__u64 value) { return value & 0xffffffff; }
+RL_PURE __u8 rl_low8(__u32 value) {
+  return value & 0xff;
+}
+RL_PURE __u16 rl_low16(__u32 value) {
+  return value & 0xffff;
+}
+RL_PURE __u32 rl_low32(__u64 value) {
+  return value & 0xffffffff;
+}
 
-RL_PURE __u32 rl_settle(struct rl_conversation *c) {
+RL_PURE __u32 rl_settle(struct rl_conversation* c) {
   c->settled = 1;
   return RL_SCAN_SETTLED;
 }
 
 /* Ends all claims: what comes next cannot be placed. */
-RL_PURE __u32 rl_lose(struct rl_conversation *c) {
+RL_PURE __u32 rl_lose(struct rl_conversation* c) {
   c->lost = 1;
   return rl_settle(c);
 }

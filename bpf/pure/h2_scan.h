@@ -44,20 +44,20 @@ RL_PURE __u32 rl_h2_slot(__u32 stream_id) {
   return rl_masked(stream_id >> 1, RL_H2_STREAMS_MAX);
 }
 
-RL_PURE void rl_h2_set_stream(struct rl_conversation *c, __u32 stream_id, __u32 state) {
+RL_PURE void rl_h2_set_stream(struct rl_conversation* c, __u32 stream_id, __u32 state) {
   c->h2_streams[rl_h2_slot(stream_id)] = stream_id << 2 | state;
 }
 
-RL_PURE __u32 rl_h2_knows_stream(const struct rl_conversation *c, __u32 stream_id) {
+RL_PURE __u32 rl_h2_knows_stream(const struct rl_conversation* c, __u32 stream_id) {
   return (c->h2_streams[rl_h2_slot(stream_id)] & ~3u) == stream_id << 2;
 }
 
-RL_PURE __u32 rl_h2_stream_state(const struct rl_conversation *c, __u32 stream_id) {
+RL_PURE __u32 rl_h2_stream_state(const struct rl_conversation* c, __u32 stream_id) {
   return c->h2_streams[rl_h2_slot(stream_id)] & 3;
 }
 
 /* Some remembered stream waits for its answer. */
-RL_PURE __u32 rl_h2_outstanding(const struct rl_conversation *c) {
+RL_PURE __u32 rl_h2_outstanding(const struct rl_conversation* c) {
   __u32 i;
 
   for (i = 0; i < RL_H2_STREAMS_MAX; i++) {
@@ -68,7 +68,7 @@ RL_PURE __u32 rl_h2_outstanding(const struct rl_conversation *c) {
   return 0;
 }
 
-RL_PURE __u32 rl_h2_request_whole(struct rl_conversation *c, const struct rl_scan_side *s) {
+RL_PURE __u32 rl_h2_request_whole(struct rl_conversation* c, const struct rl_scan_side* s) {
   c->request.index = s->stream_id;
   c->request.path_length = 0;
   c->request.host_length = 0;
@@ -80,7 +80,7 @@ RL_PURE __u32 rl_h2_request_whole(struct rl_conversation *c, const struct rl_sca
   return RL_SCAN_REQUEST;
 }
 
-RL_PURE __u32 rl_h2_response_whole(struct rl_conversation *c, const struct rl_scan_side *s) {
+RL_PURE __u32 rl_h2_response_whole(struct rl_conversation* c, const struct rl_scan_side* s) {
   __u32 known = rl_h2_knows_stream(c, s->stream_id);
   __u32 state = rl_h2_stream_state(c, s->stream_id);
   __u32 status = s->status;
@@ -107,7 +107,7 @@ RL_PURE __u32 rl_h2_response_whole(struct rl_conversation *c, const struct rl_sc
 }
 
 /* The frame's last byte has passed. */
-RL_PURE __u32 rl_h2_frame_end(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir) {
+RL_PURE __u32 rl_h2_frame_end(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir) {
   __u32 block = s->in_block;
 
   s->state = RL_H2_IN_HEAD;
@@ -120,14 +120,14 @@ RL_PURE __u32 rl_h2_frame_end(struct rl_conversation *c, struct rl_scan_side *s,
   return dir == RL_EGRESS ? rl_h2_request_whole(c, s) : rl_h2_response_whole(c, s);
 }
 
-RL_PURE __u32 rl_h2_is_wanted(const struct rl_conversation *c, __u32 stream_id, __u32 dir) {
+RL_PURE __u32 rl_h2_is_wanted(const struct rl_conversation* c, __u32 stream_id, __u32 dir) {
   if (!(stream_id & 1))
     return 0;
   return dir == RL_EGRESS ? stream_id > c->h2_last_stream : stream_id <= c->h2_last_stream;
 }
 
 /* frame_flags keeps END_STREAM of HEADERS while its CONTINUATIONs come. */
-RL_PURE __u32 rl_h2_head_whole(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir) {
+RL_PURE __u32 rl_h2_head_whole(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir) {
   __u32 flags = (s->frame_head >> 32) & 0xff;
   __u32 stream_id = s->frame_head & 0x7fffffff;
   __u32 is_block = s->type == RL_H2_HEADERS || s->type == RL_H2_PUSH_PROMISE;
@@ -139,8 +139,8 @@ RL_PURE __u32 rl_h2_head_whole(struct rl_conversation *c, struct rl_scan_side *s
     if (s->type != RL_H2_CONTINUATION || stream_id != s->stream_id)
       return rl_lose(c);
     s->frame_flags |= flags & RL_H2_END_HEADERS;
-  } else if (s->type == RL_H2_CONTINUATION || (dir == RL_INGRESS && !s->frames &&
-                                               s->type != RL_H2_SETTINGS)) {
+  } else if (s->type == RL_H2_CONTINUATION ||
+             (dir == RL_INGRESS && !s->frames && s->type != RL_H2_SETTINGS)) {
     return rl_lose(c); /* RFC 9113 section 3.4: a server's first frame is SETTINGS */
   } else if (is_block) {
     s->frame_flags = flags;
@@ -160,7 +160,7 @@ RL_PURE __u32 rl_h2_head_whole(struct rl_conversation *c, struct rl_scan_side *s
   return 0;
 }
 
-RL_PURE __u32 rl_h2_head_byte(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir,
+RL_PURE __u32 rl_h2_head_byte(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir,
                               __u8 byte) {
   __u32 at = s->count;
 
@@ -179,7 +179,7 @@ RL_PURE __u32 rl_h2_head_byte(struct rl_conversation *c, struct rl_scan_side *s,
 }
 
 /* One byte that h2_skippable did not let pass. */
-RL_PURE __u32 rl_h2_byte(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir, __u8 byte) {
+RL_PURE __u32 rl_h2_byte(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir, __u8 byte) {
   if (s->state == RL_H2_IN_HEAD)
     return rl_h2_head_byte(c, s, dir, byte);
   s->left = s->left > 0 ? s->left - 1 : 0;
@@ -190,15 +190,14 @@ RL_PURE __u32 rl_h2_byte(struct rl_conversation *c, struct rl_scan_side *s, __u3
       return rl_lose(c);
   } else if (s->skip_bytes > 0) {
     s->skip_bytes--;
-  } else if (s->left >= s->pad_bytes && dir == RL_INGRESS &&
-             s->in_block == RL_H2_WANTED_BLOCK) {
+  } else if (s->left >= s->pad_bytes && dir == RL_INGRESS && s->in_block == RL_H2_WANTED_BLOCK) {
     rl_hpack_byte(s, byte);
   }
   return s->left == 0 ? rl_h2_frame_end(c, s, dir) : 0;
 }
 
 /* The last byte of a frame always gets a look: that is where a head is whole. */
-RL_PURE __u32 rl_h2_skippable(const struct rl_scan_side *s, __u32 dir, __u32 available) {
+RL_PURE __u32 rl_h2_skippable(const struct rl_scan_side* s, __u32 dir, __u32 available) {
   __u64 free_bytes = s->left > 0 ? s->left - 1 : 0;
 
   if (s->state != RL_H2_PAYLOAD)
@@ -212,7 +211,7 @@ RL_PURE __u32 rl_h2_skippable(const struct rl_scan_side *s, __u32 dir, __u32 ava
   return free_bytes < available ? rl_low32(free_bytes) : available;
 }
 
-RL_PURE void rl_h2_skip(struct rl_scan_side *s, __u32 n) {
+RL_PURE void rl_h2_skip(struct rl_scan_side* s, __u32 n) {
   s->left = s->left > n ? s->left - n : 0;
 }
 

@@ -21,7 +21,7 @@ enum rl_hpack_state {
 #define RL_HPACK_STATUS_LAST 14
 #define RL_HPACK_HUFFMAN 0x80
 
-RL_PURE void rl_hpack_begin(struct rl_scan_side *s) {
+RL_PURE void rl_hpack_begin(struct rl_scan_side* s) {
   s->hpack = RL_HPACK_START;
   s->status = 0;
   s->word0 = 0;
@@ -51,7 +51,7 @@ RL_PURE __u32 rl_hpack_static_status(__u32 index) {
 
 /* The next digit of `bits` at `*at` bits from its end; 10 if there is none. RFC 7541 appendix B:
  * '0' to '2' are the 5-bit codes 0 to 2, '3' to '9' the 6-bit codes 0x19 to 0x1f. */
-RL_PURE __u32 rl_huffman_digit(__u32 bits, __u32 *at) {
+RL_PURE __u32 rl_huffman_digit(__u32 bits, __u32* at) {
   __u32 place = *at;
   __u32 code;
 
@@ -72,7 +72,7 @@ RL_PURE __u32 rl_huffman_digit(__u32 bits, __u32 *at) {
 }
 
 /* The value of a literal is whole: word0 has its bytes, word1 how it is coded and how long. */
-RL_PURE __u32 rl_hpack_literal_status(const struct rl_scan_side *s) {
+RL_PURE __u32 rl_hpack_literal_status(const struct rl_scan_side* s) {
   __u32 bits = s->word0 & 0xffffff;
   __u32 a, b, c;
 
@@ -94,7 +94,7 @@ RL_PURE __u32 rl_hpack_literal_status(const struct rl_scan_side *s) {
   return a * 100 + b * 10 + c;
 }
 
-RL_PURE void rl_hpack_byte(struct rl_scan_side *s, __u8 byte) {
+RL_PURE void rl_hpack_byte(struct rl_scan_side* s, __u8 byte) {
   __u32 index;
 
   switch (s->hpack) {

@@ -12,7 +12,7 @@
 enum rl_body_result { RL_BODY_GO_ON = 0, RL_BODY_WHOLE = 1, RL_BODY_BAD = 2 };
 
 /* Makes this direction wait for its next head. */
-RL_PURE void rl_http_next_message(struct rl_scan_side *s) {
+RL_PURE void rl_http_next_message(struct rl_scan_side* s) {
   s->state = RL_HTTP_START;
   s->left = 0;
   s->content_length = 0;
@@ -23,14 +23,14 @@ RL_PURE void rl_http_next_message(struct rl_scan_side *s) {
   rl_clear_word(s);
 }
 
-RL_PURE void rl_http_chunks_begin(struct rl_scan_side *s) {
+RL_PURE void rl_http_chunks_begin(struct rl_scan_side* s) {
   s->state = RL_HTTP_CHUNK_SIZE;
   s->left = 0;
   s->count = 0;
   s->head_bytes = 0;
 }
 
-RL_PURE void rl_http_length_begin(struct rl_scan_side *s) {
+RL_PURE void rl_http_length_begin(struct rl_scan_side* s) {
   s->left = s->content_length;
   s->state = RL_HTTP_BODY_LENGTH;
   if (s->left == 0)
@@ -38,7 +38,7 @@ RL_PURE void rl_http_length_begin(struct rl_scan_side *s) {
 }
 
 /* A chunk's first line has ended: `left` is its size. */
-RL_PURE __u32 rl_http_chunk_begin(struct rl_scan_side *s) {
+RL_PURE __u32 rl_http_chunk_begin(struct rl_scan_side* s) {
   if (s->count == 0)
     return RL_BODY_BAD;
   s->state = s->left == 0 ? RL_HTTP_TRAILER_START : RL_HTTP_CHUNK_DATA;
@@ -47,7 +47,7 @@ RL_PURE __u32 rl_http_chunk_begin(struct rl_scan_side *s) {
   return RL_BODY_GO_ON;
 }
 
-RL_PURE __u32 rl_http_chunk_size_byte(struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_chunk_size_byte(struct rl_scan_side* s, __u8 byte) {
   __u32 digit;
 
   if (byte >= '0' && byte <= '9')
@@ -70,7 +70,7 @@ RL_PURE __u32 rl_http_chunk_size_byte(struct rl_scan_side *s, __u8 byte) {
 
 /* One byte of framing; bytes of data go through rl_http_body_skip. Never called in
  * RL_HTTP_BODY_UNTIL_CLOSE. */
-RL_PURE __u32 rl_http_body_byte(struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_body_byte(struct rl_scan_side* s, __u8 byte) {
   if (++s->head_bytes > RL_HEAD_MAX)
     return RL_BODY_BAD;
   switch (s->state) {
@@ -114,16 +114,16 @@ RL_PURE __u32 rl_http_body_byte(struct rl_scan_side *s, __u8 byte) {
   }
 }
 
-RL_PURE __u32 rl_http_in_data(const struct rl_scan_side *s) {
+RL_PURE __u32 rl_http_in_data(const struct rl_scan_side* s) {
   return s->state == RL_HTTP_BODY_LENGTH || s->state == RL_HTTP_CHUNK_DATA;
 }
 
-RL_PURE __u32 rl_http_in_body(const struct rl_scan_side *s) {
+RL_PURE __u32 rl_http_in_body(const struct rl_scan_side* s) {
   return s->state >= RL_HTTP_BODY_LENGTH && s->state <= RL_HTTP_TRAILER_BLANK_CR;
 }
 
 /* Passes n bytes of data; n is at most `left`. */
-RL_PURE void rl_http_body_skip(struct rl_scan_side *s, __u32 n) {
+RL_PURE void rl_http_body_skip(struct rl_scan_side* s, __u32 n) {
   s->left = s->left > n ? s->left - n : 0;
   if (s->left > 0)
     return;

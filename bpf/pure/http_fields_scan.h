@@ -88,7 +88,9 @@ enum rl_fields_result { RL_FIELDS_GO_ON = 0, RL_FIELDS_WHOLE = 1, RL_FIELDS_BARE
 #define RL_WORD7(a, b, c, d, e, f, g) (RL_WORD6(a, b, c, d, e, f) << 8 | RL_WORD1(g))
 #define RL_WORD8(a, b, c, d, e, f, g, h) (RL_WORD4(a, b, c, d) << 32 | RL_WORD4(e, f, g, h))
 
-RL_PURE __u32 rl_lower(__u32 byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; }
+RL_PURE __u32 rl_lower(__u32 byte) {
+  return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte;
+}
 
 /* RFC 9110 section 5.6.2: a character of a token. */
 RL_PURE __u32 rl_is_token_char(__u32 b) {
@@ -99,9 +101,11 @@ RL_PURE __u32 rl_is_token_char(__u32 b) {
          b == '#';
 }
 
-RL_PURE void rl_forget(struct rl_scan_side *s, __u32 seen) { s->seen &= ~seen; }
+RL_PURE void rl_forget(struct rl_scan_side* s, __u32 seen) {
+  s->seen &= ~seen;
+}
 
-RL_PURE void rl_clear_word(struct rl_scan_side *s) {
+RL_PURE void rl_clear_word(struct rl_scan_side* s) {
   s->word0 = 0;
   s->word1 = 0;
   s->word2 = 0;
@@ -109,7 +113,7 @@ RL_PURE void rl_clear_word(struct rl_scan_side *s) {
 }
 
 /* Adds a byte to the word of 24; of longer words only the length is right. */
-RL_PURE void rl_push_word(struct rl_scan_side *s, __u32 byte) {
+RL_PURE void rl_push_word(struct rl_scan_side* s, __u32 byte) {
   __u32 count = s->count;
   if (count < 8)
     s->word0 = s->word0 << 8 | byte;
@@ -121,13 +125,13 @@ RL_PURE void rl_push_word(struct rl_scan_side *s, __u32 byte) {
 }
 
 /* Forgets what is in the host buffer: it may be a password. */
-RL_PURE void rl_wipe_host(struct rl_conversation *c) {
+RL_PURE void rl_wipe_host(struct rl_conversation* c) {
   __builtin_memset(c->request.host, 0, sizeof(c->request.host));
   c->request.host_length = 0;
   c->request.flags = rl_low16(c->request.flags & ~RL_HTTP_HOST_TRUNCATED);
 }
 
-RL_PURE void rl_push_host(struct rl_conversation *c, __u8 byte) {
+RL_PURE void rl_push_host(struct rl_conversation* c, __u8 byte) {
   __u32 length = c->request.host_length;
   if (length >= RL_HOST_MAX) {
     c->request.flags = rl_low16(c->request.flags | RL_HTTP_HOST_TRUNCATED);
@@ -138,8 +142,7 @@ RL_PURE void rl_push_host(struct rl_conversation *c, __u8 byte) {
 }
 
 /* The name is whole: what is its value to us? */
-RL_PURE void rl_field_begin(struct rl_conversation *c, struct rl_scan_side *s,
-                            __u32 is_request) {
+RL_PURE void rl_field_begin(struct rl_conversation* c, struct rl_scan_side* s, __u32 is_request) {
   __u64 word0 = s->word0;
   __u32 count = s->count;
   __u32 field = RL_FIELD_OTHER;
@@ -174,7 +177,7 @@ RL_PURE void rl_field_begin(struct rl_conversation *c, struct rl_scan_side *s,
   rl_clear_word(s);
 }
 
-RL_PURE void rl_field_value_byte(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE void rl_field_value_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   __u32 is_space = byte == ' ' || byte == '\t';
 
   switch (s->field) {
@@ -213,7 +216,7 @@ RL_PURE void rl_field_value_byte(struct rl_conversation *c, struct rl_scan_side 
 }
 
 /* A line has ended. A folded line continues it, so this may run more than once for a field. */
-RL_PURE void rl_field_line_end(struct rl_scan_side *s) {
+RL_PURE void rl_field_line_end(struct rl_scan_side* s) {
   if (s->field == RL_FIELD_CONTENT_LENGTH && s->count == 0)
     s->seen |= RL_SEEN_BAD_FRAMING;
   if (s->field == RL_FIELD_TRANSFER_ENCODING) {
@@ -225,7 +228,7 @@ RL_PURE void rl_field_line_end(struct rl_scan_side *s) {
   s->state = RL_HTTP_LINE_START;
 }
 
-RL_PURE __u32 rl_http_fields_byte(struct rl_conversation *c, struct rl_scan_side *s,
+RL_PURE __u32 rl_http_fields_byte(struct rl_conversation* c, struct rl_scan_side* s,
                                   __u32 is_request, __u8 byte) {
   switch (s->state) {
     case RL_HTTP_LINE_START:
@@ -282,7 +285,7 @@ RL_PURE __u32 rl_http_fields_byte(struct rl_conversation *c, struct rl_scan_side
 }
 
 /* The start line has ended, or its CR was read. */
-RL_PURE void rl_http_fields_begin(struct rl_scan_side *s, __u8 line_end) {
+RL_PURE void rl_http_fields_begin(struct rl_scan_side* s, __u8 line_end) {
   s->field = RL_FIELD_START_LINE;
   s->state = line_end == '\n' ? RL_HTTP_LINE_START : RL_HTTP_LINE_CR;
 }

@@ -19,19 +19,19 @@
 #define RL_HTTP_2_0 RL_WORD8('H', 'T', 'T', 'P', '/', '2', '.', '0')
 
 /* No request yet on this connection, or in this tunnel. */
-RL_PURE __u32 rl_http_is_first(const struct rl_conversation *c) {
+RL_PURE __u32 rl_http_is_first(const struct rl_conversation* c) {
   return c->asked == c->asked_before_tunnel;
 }
 
 /* Not a request. Nothing was claimed of a connection that never had one. */
-RL_PURE __u32 rl_http_request_refuse(struct rl_conversation *c) {
+RL_PURE __u32 rl_http_request_refuse(struct rl_conversation* c) {
   if (!rl_http_is_first(c))
     return rl_lose(c);
   c->protocol = RL_PROTOCOL_OPAQUE;
   return rl_settle(c);
 }
 
-RL_PURE __u8 rl_http_method_of(const struct rl_scan_side *s) {
+RL_PURE __u8 rl_http_method_of(const struct rl_scan_side* s) {
   switch (s->word0) {
     case RL_WORD4(0, 'G', 'E', 'T'):
       return RL_METHOD_GET;
@@ -52,7 +52,7 @@ RL_PURE __u8 rl_http_method_of(const struct rl_scan_side *s) {
   }
 }
 
-RL_PURE void rl_push_path(struct rl_conversation *c, __u8 byte) {
+RL_PURE void rl_push_path(struct rl_conversation* c, __u8 byte) {
   __u32 length = c->request.path_length;
   if (length >= RL_PATH_MAX) {
     c->request.flags = rl_low16(c->request.flags | RL_HTTP_PATH_TRUNCATED);
@@ -63,7 +63,7 @@ RL_PURE void rl_push_path(struct rl_conversation *c, __u8 byte) {
 }
 
 /* The target has ended at its space. */
-RL_PURE void rl_http_target_end(struct rl_conversation *c, struct rl_scan_side *s) {
+RL_PURE void rl_http_target_end(struct rl_conversation* c, struct rl_scan_side* s) {
   if (c->request.form == RL_FORM_ABSOLUTE && c->request.path_length == 0)
     rl_push_path(c, '/');
   /* word1 tells "PRI * " from other starts until the version is known. */
@@ -74,7 +74,7 @@ RL_PURE void rl_http_target_end(struct rl_conversation *c, struct rl_scan_side *
   s->state = RL_HTTP_VERSION;
 }
 
-RL_PURE __u32 rl_http_target_start(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_target_start(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   if (byte <= ' ' || byte == 0x7f)
     return rl_http_request_refuse(c);
   if (c->request.method == RL_METHOD_CONNECT) {
@@ -102,7 +102,7 @@ RL_PURE __u32 rl_http_target_start(struct rl_conversation *c, struct rl_scan_sid
 }
 
 /* "http" has begun; `count` is the number of bytes of "://" that were read. */
-RL_PURE __u32 rl_http_scheme_byte(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_scheme_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   if (s->count == 0) {
     if (byte == ':')
       s->count = 1;
@@ -117,8 +117,7 @@ RL_PURE __u32 rl_http_scheme_byte(struct rl_conversation *c, struct rl_scan_side
   return 0;
 }
 
-RL_PURE __u32 rl_http_authority_byte(struct rl_conversation *c, struct rl_scan_side *s,
-                                     __u8 byte) {
+RL_PURE __u32 rl_http_authority_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   __u32 is_absolute = c->request.form == RL_FORM_ABSOLUTE;
 
   if (byte == ' ') {
@@ -139,7 +138,7 @@ RL_PURE __u32 rl_http_authority_byte(struct rl_conversation *c, struct rl_scan_s
   return 0;
 }
 
-RL_PURE __u32 rl_http_request_line_byte(struct rl_conversation *c, struct rl_scan_side *s,
+RL_PURE __u32 rl_http_request_line_byte(struct rl_conversation* c, struct rl_scan_side* s,
                                         __u8 byte) {
   switch (s->state) {
     case RL_HTTP_START:
@@ -200,7 +199,7 @@ RL_PURE __u32 rl_http_request_line_byte(struct rl_conversation *c, struct rl_sca
 }
 
 /* The rest of the HTTP/2 preface (RFC 9113 section 3.4). */
-RL_PURE __u32 rl_http_preface_byte(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_preface_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   s->word0 = s->word0 << 8 | byte;
   s->count++;
   if (s->count == 8 && s->word0 != RL_WORD8('\r', '\n', '\r', '\n', 'S', 'M', '\r', '\n'))
@@ -214,7 +213,7 @@ RL_PURE __u32 rl_http_preface_byte(struct rl_conversation *c, struct rl_scan_sid
   return 0;
 }
 
-RL_PURE __u32 rl_http_request_whole(struct rl_conversation *c, struct rl_scan_side *s) {
+RL_PURE __u32 rl_http_request_whole(struct rl_conversation* c, struct rl_scan_side* s) {
   __u32 asked = c->asked;
   __u32 seen = s->seen;
   __u32 kind = RL_KIND_PLAIN;
@@ -256,7 +255,7 @@ RL_PURE __u32 rl_http_request_whole(struct rl_conversation *c, struct rl_scan_si
   return RL_SCAN_REQUEST;
 }
 
-RL_PURE __u32 rl_http_request_byte(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_request_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   __u32 result;
 
   if (rl_http_in_body(s)) {

@@ -15,21 +15,21 @@
 
 #define RL_STATUS_PREFIX RL_WORD7('H', 'T', 'T', 'P', '/', '1', '.')
 
-RL_PURE __u32 rl_http_report(struct rl_conversation *c, __u32 status, __u32 flags) {
+RL_PURE __u32 rl_http_report(struct rl_conversation* c, __u32 status, __u32 flags) {
   c->response.request_index = c->answered + 1;
   c->response.status = rl_low16(status);
   c->response.flags = rl_low16(flags | (c->in_tunnel ? RL_HTTP_IN_TUNNEL : 0));
   return RL_SCAN_RESPONSE;
 }
 
-RL_PURE __u32 rl_http_malformed(struct rl_conversation *c) {
+RL_PURE __u32 rl_http_malformed(struct rl_conversation* c) {
   __u32 events = rl_http_report(c, 0, RL_HTTP_MALFORMED);
   c->answered++;
   return events | rl_settle(c);
 }
 
 /* Both directions start again: the protocol inside the tunnel is yet to be seen. */
-RL_PURE void rl_tunnel_begin(struct rl_conversation *c) {
+RL_PURE void rl_tunnel_begin(struct rl_conversation* c) {
   __builtin_memset(c->side, 0, sizeof(c->side));
   c->in_tunnel = 1;
   c->asked_before_tunnel = c->asked;
@@ -37,7 +37,7 @@ RL_PURE void rl_tunnel_begin(struct rl_conversation *c) {
   c->protocol = RL_PROTOCOL_UNDECIDED;
 }
 
-RL_PURE __u32 rl_http_status_line_byte(struct rl_conversation *c, struct rl_scan_side *s,
+RL_PURE __u32 rl_http_status_line_byte(struct rl_conversation* c, struct rl_scan_side* s,
                                        __u8 byte) {
   __u32 at = s->count;
 
@@ -67,13 +67,13 @@ RL_PURE __u32 rl_http_status_line_byte(struct rl_conversation *c, struct rl_scan
 }
 
 /* A final answer to a CONNECT that did not open the tunnel: the client may ask again. */
-RL_PURE void rl_tunnel_refused(struct rl_scan_side *client) {
+RL_PURE void rl_tunnel_refused(struct rl_scan_side* client) {
   if (client->state == RL_HTTP_AWAITS_TUNNEL)
     rl_http_next_message(client);
 }
 
-RL_PURE __u32 rl_http_response_whole(struct rl_conversation *c, struct rl_scan_side *s) {
-  struct rl_scan_side *client = &c->side[RL_EGRESS];
+RL_PURE __u32 rl_http_response_whole(struct rl_conversation* c, struct rl_scan_side* s) {
+  struct rl_scan_side* client = &c->side[RL_EGRESS];
   __u32 status = s->status;
   __u32 seen = s->seen;
   __u32 kind = c->kinds[rl_masked(c->answered, RL_PIPELINE_MAX)];
@@ -117,7 +117,7 @@ RL_PURE __u32 rl_http_response_whole(struct rl_conversation *c, struct rl_scan_s
   return events;
 }
 
-RL_PURE __u32 rl_http_response_byte(struct rl_conversation *c, struct rl_scan_side *s, __u8 byte) {
+RL_PURE __u32 rl_http_response_byte(struct rl_conversation* c, struct rl_scan_side* s, __u8 byte) {
   __u32 result;
 
   if (rl_http_in_body(s)) {

@@ -23,13 +23,13 @@
 /* Place within a record, `count`: bytes of its head, then of an alert in the clear. */
 enum rl_tls_place { RL_TLS_HEAD_BYTES = 5, RL_TLS_ALERT_LEVEL = 5, RL_TLS_ALERT_DESCRIPTION = 6 };
 
-RL_PURE __u32 rl_tls_takes(const struct rl_scan_side *s) {
+RL_PURE __u32 rl_tls_takes(const struct rl_scan_side* s) {
   return s->type == RL_TLS_HANDSHAKE && !s->cipher_changed && s->taken < RL_FLIGHT_MAX;
 }
 
-RL_PURE __u32 rl_tls_report(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir) {
-  struct rl_scanned_record *r = &c->tls[dir & 1];
-  struct rl_scan_side *other = &c->side[(dir & 1) ^ 1];
+RL_PURE __u32 rl_tls_report(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir) {
+  struct rl_scanned_record* r = &c->tls[dir & 1];
+  struct rl_scan_side* other = &c->side[(dir & 1) ^ 1];
   __u32 records = s->records;
   __u32 events = 0;
   __u32 is_clear_alert = s->count > RL_TLS_HEAD_BYTES;
@@ -58,8 +58,8 @@ RL_PURE __u32 rl_tls_report(struct rl_conversation *c, struct rl_scan_side *s, _
 }
 
 /* These bytes are no record. */
-RL_PURE __u32 rl_tls_refuse(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir) {
-  struct rl_scanned_record *r = &c->tls[dir & 1];
+RL_PURE __u32 rl_tls_refuse(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir) {
+  struct rl_scanned_record* r = &c->tls[dir & 1];
 
   if (s->records > 0)
     return rl_lose(c);
@@ -76,7 +76,7 @@ RL_PURE __u32 rl_tls_refuse(struct rl_conversation *c, struct rl_scan_side *s, _
   return RL_SCAN_TLS_RECORD | rl_settle(c);
 }
 
-RL_PURE __u32 rl_tls_head_whole(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir) {
+RL_PURE __u32 rl_tls_head_whole(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir) {
   if (s->type == RL_TLS_CHANGE_CIPHER_SPEC)
     s->cipher_changed = 1;
   if (s->type == RL_TLS_ALERT && s->record_length == 2)
@@ -86,9 +86,8 @@ RL_PURE __u32 rl_tls_head_whole(struct rl_conversation *c, struct rl_scan_side *
 }
 
 /* One byte of a record's head or of an alert in the clear; fragments go through skip. */
-RL_PURE __u32 rl_tls_byte(struct rl_conversation *c, struct rl_scan_side *s, __u32 dir,
-                          __u8 byte) {
-  struct rl_scanned_record *r = &c->tls[dir & 1];
+RL_PURE __u32 rl_tls_byte(struct rl_conversation* c, struct rl_scan_side* s, __u32 dir, __u8 byte) {
+  struct rl_scanned_record* r = &c->tls[dir & 1];
   __u32 at = s->count;
   __u32 events = 0;
 
@@ -132,7 +131,7 @@ RL_PURE __u32 rl_tls_byte(struct rl_conversation *c, struct rl_scan_side *s, __u
 }
 
 /* Of the next n fragment bytes, how many are to be copied out. */
-RL_PURE __u32 rl_tls_take(const struct rl_scan_side *s, __u32 n) {
+RL_PURE __u32 rl_tls_take(const struct rl_scan_side* s, __u32 n) {
   __u32 room = RL_FLIGHT_MAX - s->taken;
 
   if (!rl_tls_takes(s))
@@ -140,7 +139,7 @@ RL_PURE __u32 rl_tls_take(const struct rl_scan_side *s, __u32 n) {
   return n < room ? n : room;
 }
 
-RL_PURE void rl_tls_skip(struct rl_scan_side *s, __u32 n) {
+RL_PURE void rl_tls_skip(struct rl_scan_side* s, __u32 n) {
   s->taken += rl_tls_take(s, n);
   s->left = s->left > n ? s->left - n : 0;
 }
