@@ -17,9 +17,13 @@ int64_t ReadNs(clockid_t clock) {
 
 }  // namespace
 
-uint64_t BootClockNs() { return static_cast<uint64_t>(ReadNs(CLOCK_BOOTTIME)); }
+uint64_t BootClockNs() {
+  return static_cast<uint64_t>(ReadNs(CLOCK_BOOTTIME));
+}
 
-int64_t WallClockOffsetNs() { return ReadNs(CLOCK_REALTIME) - ReadNs(CLOCK_BOOTTIME); }
+int64_t WallClockOffsetNs() {
+  return ReadNs(CLOCK_REALTIME) - ReadNs(CLOCK_BOOTTIME);
+}
 
 std::string FormatRfc3339(int64_t unix_ns) {
   constexpr int64_t kYear10000Seconds = 253'402'300'800;

@@ -12,7 +12,8 @@ std::string_view MessageOf(const absl::Status& status) {
 }
 
 absl::Status WithContext(const absl::Status& status, const std::string& context) {
-  if (status.ok()) return status;
+  if (status.ok())
+    return status;
   return absl::Status(status.code(), context + ": " + std::string(MessageOf(status)));
 }
 

@@ -14,6 +14,7 @@ namespace routelens {
 
 struct StringHash {
   using is_transparent = void;
+
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 

@@ -10,8 +10,11 @@ namespace routelens {
 class UniqueFd {
  public:
   UniqueFd() = default;
+
   explicit UniqueFd(int fd) : fd_(fd) {}
+
   ~UniqueFd() { Reset(); }
+
   UniqueFd(UniqueFd&& other) noexcept : fd_(other.Release()) {}
 
   UniqueFd& operator=(UniqueFd&& other) noexcept {
@@ -23,8 +26,11 @@ class UniqueFd {
   UniqueFd& operator=(const UniqueFd&) = delete;
 
   int get() const { return fd_; }
+
   explicit operator bool() const { return fd_ >= 0; }
+
   int Release() { return std::exchange(fd_, -1); }
+
   void Reset(int fd = -1);  // closes what it held, keeps errno
 
  private:

@@ -14,6 +14,12 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
+bool Spend(size_t work, size_t& budget) {
+  const bool enough = work <= budget;
+  budget = enough ? budget - work : 0;
+  return enough;
+}
+
 // Characters, not bytes: a UTF-8 continuation byte does not count.
 size_t CountSpecific(std::string_view path) {
   return static_cast<size_t>(std::count_if(path.begin(), path.end(), [](char c) {
@@ -36,7 +42,7 @@ PathPattern::PathPattern(std::string_view path) : text_(CanonicalPath(path)) {
     kind_ = Kind::kExact;
     return;
   }
-  kind_ = CompileGlob(text_) ? Kind::kGlob : Kind::kInvalidGlob;
+  kind_ = text_.size() <= kMaxGlobBytes && CompileGlob(text_) ? Kind::kGlob : Kind::kInvalidGlob;
   if (kind_ == Kind::kInvalidGlob)
     tokens_.clear();
   shortest_ = static_cast<size_t>(std::count_if(
@@ -179,10 +185,11 @@ bool PathPattern::Overlaps(const PathPattern& other, size_t& budget) const {
   };
   if (kind_ == Kind::kAll || other.kind_ == Kind::kAll)
     return true;
-  if (exact(*this))
-    return other.Matches(text_);
-  if (exact(other))
-    return Matches(other.text_);
+  if (exact(*this) || exact(other)) {
+    const PathPattern& path = exact(*this) ? *this : other;
+    const PathPattern& pattern = exact(*this) ? other : *this;
+    return Spend(pattern.tokens_.size() * path.text_.size(), budget) && pattern.Matches(path.text_);
+  }
   if (kind_ == Kind::kSubtree && other.kind_ == Kind::kSubtree) {
     return Matches(other.text_) || other.Matches(text_);
   }
@@ -199,11 +206,8 @@ bool PathPattern::Overlaps(const PathPattern& other, size_t& budget) const {
 bool PathPattern::Intersect(const std::vector<Token>& a, const std::vector<Token>& b,
                             size_t& budget) {
   const size_t cells = (a.size() + 1) * (b.size() + 1);
-  if (cells > budget) {
-    budget = 0;
+  if (!Spend(cells, budget))
     return false;
-  }
-  budget -= cells;
   const size_t width = b.size() + 1;
   std::vector<uint8_t> reach(cells, 0);
   reach[0] = 1;

@@ -3,7 +3,8 @@
 // The `path` of a policy endpoint, compiled (design: route identity, Matching). "/**" matches every
 // path; a trailing "/**" that path and its subtree; anything else is a glob as OpenShell's glob
 // library reads it: `*` and `?` cross "/", "**" is whole segments, "[a-z]" and "[!a]" are sets, and
-// a glob that is not valid matches only itself, byte for byte. Immutable value.
+// a glob that is not valid matches only itself, byte for byte; so does one of more than
+// kMaxGlobBytes, which no request is long enough for. Immutable value.
 #pragma once
 
 #include <bitset>
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace routelens {
+
+// A request's path has at most 4 KiB, so of a longer glob all but that is stars.
+inline constexpr size_t kMaxGlobBytes = 16384;
 
 class PathPattern {
  public:

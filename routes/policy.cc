@@ -144,8 +144,10 @@ class PolicyParser {
     return YamlError(source_, line, where + ": " + what);
   }
 
+  bool HasRoomForWarning() const { return policy_.warnings.size() < kMaxWarnings; }
+
   void Warn(const std::string& where, int line, const std::string& what) {
-    if (policy_.warnings.size() >= kMaxWarnings) {
+    if (!HasRoomForWarning()) {
       ++warnings_left_out_;
       return;
     }
@@ -192,17 +194,17 @@ class PolicyParser {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int64_t> ReadPort(const YamlNode& node, const std::string& where,
-                                   int64_t lowest) const {
+  // `where()` is asked only to say what is wrong: a policy may have a million ports.
+  template <typename Where>
+  absl::StatusOr<int64_t> ReadPort(const YamlNode& node, const Where& where, int64_t lowest) const {
     const std::optional<int64_t> port = AsInteger(node);
     if (!port) {
-      return Error(where, node.line, "must be a whole number without quotes, not " + Found(node));
+      return Error(where(), node.line, "must be a whole number without quotes, not " + Found(node));
     }
     if (*port < lowest || *port > 65535) {
-      return Error(where, node.line,
+      return Error(where(), node.line,
                    "port " + Quoted(node.text) +
-                       " is outside 1..65535; write the port that the "
-                       "server listens on");
+                       " is outside 1..65535; write the port that the server listens on");
     }
     return *port;
   }
@@ -211,19 +213,22 @@ class PolicyParser {
   // they would bring in would be missing without a word.
   absl::Status RefuseUnknown(const YamlNode& node, PolicySchema schema, const std::string& where) {
     absl::Status status;
-    FindUnknownFields(
-        node, schema, where,
-        [&](const std::string& here, const YamlNode& key, std::string_view meant) {
-          if (key.text == "<<" && !key.quoted) {
-            if (status.ok()) {
-              status = Error(here, key.line, "merge keys are not supported; write the fields out");
-            }
-            return;
-          }
-          Warn(here, key.line,
-               "unknown field, ignored" +
-                   (meant.empty() ? std::string() : "; did you mean " + Quoted(meant) + "?"));
-        });
+    FindUnknownFields(node, schema, where,
+                      [&](const std::string& here, const YamlNode& key, PolicySchema siblings) {
+                        if (key.text == "<<" && !key.quoted) {
+                          if (status.ok())
+                            status = Error(here, key.line,
+                                           "merge keys are not supported; write the fields out");
+                          return;
+                        }
+                        std::string what = "unknown field, ignored";
+                        if (HasRoomForWarning()) {
+                          const std::string_view meant = NearestField(key.text, siblings);
+                          if (!meant.empty())
+                            what += "; did you mean " + Quoted(meant) + "?";
+                        }
+                        Warn(here, key.line, what);
+                      });
     return status;
   }
 
@@ -311,7 +316,8 @@ class PolicyParser {
     int64_t port = 0;
     if (single != nullptr) {
       // 0 is how older policies say "none".
-      const absl::StatusOr<int64_t> read = ReadPort(*single, where + ".port", 0);
+      const absl::StatusOr<int64_t> read = ReadPort(
+          *single, [&] { return where + ".port"; }, 0);
       if (!read.ok())
         return read.status();
       port = *read;
@@ -324,8 +330,8 @@ class PolicyParser {
                          " ports; split the endpoint");
       }
       for (size_t i = 0; i < many->children.size(); ++i) {
-        const absl::StatusOr<int64_t> read =
-            ReadPort(*many->children[i], where + ".ports[" + std::to_string(i) + "]", 1);
+        const absl::StatusOr<int64_t> read = ReadPort(
+            *many->children[i], [&] { return where + ".ports[" + std::to_string(i) + "]"; }, 1);
         if (!read.ok())
           return read.status();
         out.push_back(static_cast<uint16_t>(*read));

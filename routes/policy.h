@@ -59,7 +59,9 @@ absl::StatusOr<Policy> ParsePolicy(std::string_view yaml, std::string_view sourc
                                    const std::set<std::string>& credentialed = {},
                                    const PolicyLimits& limits = {});
 
-// Reads a whole file ("-" is standard input), at most limits.max_bytes, then ParsePolicy.
+// Reads a whole file ("-" is standard input), at most limits.max_bytes, then ParsePolicy. Only
+// regular files are read by name; it never waits for one. When the file cannot be opened or read
+// the code follows errno.
 absl::StatusOr<Policy> LoadPolicyFile(const std::string& path,
                                       const std::set<std::string>& credentialed = {},
                                       const PolicyLimits& limits = {});

@@ -19,7 +19,7 @@ namespace {
 
 // Pairs of endpoints, and cells of path comparison, that the search for overlaps may cost: well
 // under a second.
-constexpr size_t kOverlapPairs = 1'000'000;
+constexpr size_t kOverlapPairs = 250'000;
 constexpr size_t kOverlapCells = 50'000'000;
 
 bool HasByte(std::string_view text, bool (*is)(unsigned char)) {
@@ -147,6 +147,10 @@ class OverlapSearch {
 
   void Run() {
     for (const auto& [host, members] : by_host_) {
+      if (std::none_of(members.begin(), members.end(),
+                       [&](size_t member) { return policy_.endpoints[member].is_route; })) {
+        continue;
+      }
       std::vector<size_t> others = hostless_;
       for (const auto& [pattern, endpoint] : wildcards_) {
         if (!Spend())
@@ -188,10 +192,13 @@ class OverlapSearch {
     return false;
   }
 
-  bool SharePort(size_t a, size_t b) const {
-    return std::any_of(ports_[a].begin(), ports_[a].end(), [&](uint16_t port) {
-      return std::binary_search(ports_[b].begin(), ports_[b].end(), port);
-    });
+  bool SharePort(size_t a, size_t b) {
+    cells_ -= std::min(cells_, ports_[a].size() + ports_[b].size());
+    auto one = ports_[a].begin();
+    auto other = ports_[b].begin();
+    while (one != ports_[a].end() && other != ports_[b].end() && *one != *other)
+      ++(*one < *other ? one : other);
+    return one != ports_[a].end() && other != ports_[b].end();
   }
 
   void Compare(size_t route, size_t other) {

@@ -83,21 +83,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string_view Nearest(std::string_view name, PolicySchema schema) {
-  if (name.size() > kMaxComparedBytes)
-    return {};
-  std::string_view nearest;
-  size_t least = std::min<size_t>(2, name.size() / 3) + 1;
-  for (const PolicyField& field : schema) {
-    const size_t distance = EditDistance(name, field.name);
-    if (distance < least) {
-      least = distance;
-      nearest = field.name;
-    }
-  }
-  return nearest;
-}
-
 }  // namespace
 
 const PolicySchema kPolicySchema = kTop;
@@ -124,10 +109,25 @@ void FindUnknownFields(const YamlNode& node, PolicySchema schema, const std::str
     });
     const std::string here = where + (where.empty() ? "" : ".") + QuotedKey(key.text);
     if (known == schema.end())
-      tell(here, key, Nearest(key.text, schema));
+      tell(here, key, schema);
     else if (!known->inner.empty())
       FindUnknownFields(*node.children[i + 1], known->inner, here, tell);
   }
+}
+
+std::string_view NearestField(std::string_view name, PolicySchema schema) {
+  if (name.size() > kMaxComparedBytes)
+    return {};
+  std::string_view nearest;
+  size_t least = std::min<size_t>(2, name.size() / 3) + 1;
+  for (const PolicyField& field : schema) {
+    const size_t distance = EditDistance(name, field.name);
+    if (distance < least) {
+      least = distance;
+      nearest = field.name;
+    }
+  }
+  return nearest;
 }
 
 }  // namespace routelens

@@ -30,11 +30,13 @@ extern const PolicySchema kEndpointSchema;  // network_policies.<rule>.endpoints
 extern const PolicySchema kBinarySchema;    // network_policies.<rule>.binaries[i]
 
 // Calls `tell` for each field below `node` that its schema does not have: where it stands
-// ("<where>.mcp.foo"), its key, and the known name that it may be a misspelling of ("" if none is
-// near). Does not look inside unknown fields.
+// ("<where>.mcp.foo"), its key, and the schema. Does not look inside unknown fields.
 using UnknownField =
-    std::function<void(const std::string& where, const YamlNode& key, std::string_view meant)>;
+    std::function<void(const std::string& where, const YamlNode& key, PolicySchema schema)>;
 void FindUnknownFields(const YamlNode& node, PolicySchema schema, const std::string& where,
                        const UnknownField& tell);
+
+// The known field that `name` may be a misspelling of, "" if none is near.
+std::string_view NearestField(std::string_view name, PolicySchema schema);
 
 }  // namespace routelens

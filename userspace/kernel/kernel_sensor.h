@@ -25,16 +25,16 @@
 namespace routelens {
 
 struct KernelOptions {
-  uint32_t ring_bytes = 16u << 20;  // power of two, multiple of the page size
+  uint32_t ring_bytes = 16u << 20;    // power of two, multiple of the page size
   uint32_t budget_per_window = 4096;  // records per boundary and 10 ms
   uint32_t budget_when_crowded = 64;
-  bool library_probes = true;    // load the programs that uprobes run
-  bool data_path_probes = true;  // SSL_read/SSL_write, for the status line
-  bool syscall_exit = false;     // last rung of connect_error: slows every syscall of the host
-  std::set<std::string> without; // names of capabilities to leave out (doctor, tests)
+  bool library_probes = true;     // load the programs that uprobes run
+  bool data_path_probes = true;   // SSL_read/SSL_write, for the status line
+  bool syscall_exit = false;      // last rung of connect_error: slows every syscall of the host
+  std::set<std::string> without;  // names of capabilities to leave out (doctor, tests)
 };
 
-// One rung that was tried. `state` is what the fire test or the kernel said.
+// One capability; `reason` is what the start test or the kernel said.
 struct CapabilityState {
   std::string name;
   bool present = false;
@@ -47,9 +47,9 @@ struct CapabilityState {
 
 // A cgroup v2 directory that is (part of) a boundary.
 struct CgroupScope {
-  int fd = -1;          // open directory, borrowed during the call
-  uint64_t id = 0;      // inode number of the directory in cgroup2 = kernel's cgroup id
-  uint32_t level = 0;   // depth below the cgroup2 root; the root itself is 0
+  int fd = -1;         // open directory, borrowed during the call
+  uint64_t id = 0;     // inode number of the directory in cgroup2 = kernel's cgroup id
+  uint32_t level = 0;  // depth below the cgroup2 root; the root itself is 0
 };
 
 // Where to place a probe. Instruction offsets are file offsets.
@@ -65,6 +65,9 @@ class ProbeAttachment {
  public:
   virtual ~ProbeAttachment() = default;
   virtual uint32_t count() const = 0;
+
+  // The kernel's first refusal when fewer probes are on than were asked for; "" otherwise.
+  virtual std::string reason() const { return ""; }
 };
 
 class KernelSensor {
@@ -98,6 +101,10 @@ class KernelSensor {
 
   // Whether a seccomp-confined child survived a return probe on this kernel, tried at Load.
   virtual bool ReturnProbesSafe() const = 0;
+
+  // Whether AttachProbes can place programs that ask for the return of single calls (6.13).
+  virtual bool SessionProbesSafe() const { return false; }
+
   virtual absl::StatusOr<std::unique_ptr<ProbeAttachment>> AttachProbes(
       int image_fd, const std::vector<ProbeRequest>& probes) = 0;
 };

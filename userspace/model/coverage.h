@@ -12,7 +12,7 @@ namespace routelens {
 
 // One capability of the sensor on this host, and the rung of its ladder that serves it.
 struct Capability {
-  std::string name;    // "connect", "connect_error", "tls_library", ... : see docs/coverage.md
+  std::string name;  // "connect", "connect_error", "tls_library", ... : see docs/coverage.md
   bool present = false;
   bool floor = false;  // without it Routelens refuses to run
   std::string via;     // the rung in use: "cgroup/connect4", "tp_btf/...", "uprobe libc", ""
@@ -24,8 +24,8 @@ struct Capability {
 
 // A program image whose TLS library calls are seen, or why not.
 struct LibraryCoverage {
-  std::string kind;    // "openssl_shared", "openssl_static", "libc", "unknown"
-  std::string image;   // file name without folders
+  std::string kind;   // "openssl_shared", "openssl_static", "libc", "unknown"
+  std::string image;  // file name without folders
   uint32_t probes = 0;
   std::string reason;  // "" when all wanted probes are on
   friend bool operator==(const LibraryCoverage&, const LibraryCoverage&) = default;

@@ -44,7 +44,8 @@ struct ConnectAttempt {
 
 struct ConnectError {
   FlowId flow{};
-  int error = 0;  // positive errno
+  int error = 0;      // positive errno
+  bool soft = false;  // an ICMP error that connect() has not returned
   friend bool operator==(const ConnectError&, const ConnectError&) = default;
 };
 
@@ -90,6 +91,7 @@ struct FlowEnd {
   bool syn_seen = false;
   bool egress_proven = false;
   bool peer_fin = false;
+  bool owner_fin = false;  // the owner had closed its half before the peer did
   bool reset_received = false;
   bool reset_sent = false;
   bool hole = false;
@@ -136,8 +138,8 @@ enum class HttpForm : uint8_t { kOrigin = 1, kAbsolute, kAuthority, kAsterisk, k
 
 struct HttpRequestHead {
   HttpWitness witness = HttpWitness::kWire;
-  FlowId flow{};            // wire
-  LibrarySession session;   // library
+  FlowId flow{};           // wire
+  LibrarySession session;  // library
   uint32_t request_index = 0;
   HttpMethod method = HttpMethod::kOther;
   HttpForm form = HttpForm::kOrigin;
@@ -215,10 +217,9 @@ struct ProcessEvent {
   friend bool operator==(const ProcessEvent&, const ProcessEvent&) = default;
 };
 
-using EventBody =
-    std::variant<ConnectAttempt, ConnectError, Established, PeerFin, FlowEnd, StreamBytes,
-                 TlsRecord, HttpRequestHead, HttpResponseHead, DnsDatagram, LibraryCall,
-                 ResolverResult, ProcessEvent>;
+using EventBody = std::variant<ConnectAttempt, ConnectError, Established, PeerFin, FlowEnd,
+                               StreamBytes, TlsRecord, HttpRequestHead, HttpResponseHead,
+                               DnsDatagram, LibraryCall, ResolverResult, ProcessEvent>;
 
 struct Event {
   EventHeader header;

@@ -41,19 +41,19 @@ std::string_view ToString(Confidence confidence);
 // Short fixed sentences (evidence.md, Hints). Never data from the network.
 enum class Hint : uint8_t {
   kNone = 0,
-  kStatusNotVisible,           // withdrawn: later exchanges went further, status unreadable
-  kBlockedLocally,             // rulings 2
-  kNoAnswer,                   // rulings 3: request sent, nothing answered
-  kNoSseStream,                // 405 to GET
-  kSessionDeleteRefused,       // 405 to DELETE
-  kSessionExpired,             // 404 with a session
-  kCredentialMayHaveExpired,   // 401 from upstream
-  kDnsFailedInSandbox,         // client may be bypassing the proxy
-  kOtherPort,                  // names exactly one route's host, another port
+  kStatusNotVisible,          // withdrawn: later exchanges went further, status unreadable
+  kBlockedLocally,            // rulings 2
+  kNoAnswer,                  // rulings 3: request sent, nothing answered
+  kNoSseStream,               // 405 to GET
+  kSessionDeleteRefused,      // 405 to DELETE
+  kSessionExpired,            // 404 with a session
+  kCredentialMayHaveExpired,  // 401 from upstream
+  kDnsFailedInSandbox,        // client may be bypassing the proxy
+  kOtherPort,                 // names exactly one route's host, another port
   kNearMissPath,
   kHostMatchesSeveral,
-  kHandshakeReset,             // handshake reset by the network
-  kForwarderMayHaveFailed,     // rulings 10
+  kHandshakeReset,          // handshake reset by the network
+  kForwarderMayHaveFailed,  // rulings 10
   kCoverageIncomplete,
   kClientClosedHandshake,
 };
@@ -63,13 +63,13 @@ std::string_view SentenceOf(Hint hint);
 
 // Why an event with an outcome stays without a route.
 enum class UnattributedReason : uint8_t {
-  kNoRoute = 0,         // the authority is no route of the policy
-  kNameUnknown,         // no witness names the peer
-  kNameAmbiguous,       // witnesses disagree, or several names fit
-  kPathUnknown,         // several endpoints share host and port, the path was not seen
+  kNoRoute = 0,    // the authority is no route of the policy
+  kNameUnknown,    // no witness names the peer
+  kNameAmbiguous,  // witnesses disagree, or several names fit
+  kPathUnknown,    // several endpoints share host and port, the path was not seen
   kPathMatchesNone,
-  kPathAmbiguous,       // equal specificity
-  kPortMismatch,        // a route's host on another port
+  kPathAmbiguous,  // equal specificity
+  kPortMismatch,   // a route's host on another port
 };
 
 std::string_view ToString(UnattributedReason reason);  // "no_route", "name_unknown", ...

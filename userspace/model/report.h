@@ -47,9 +47,9 @@ struct RouteCondition {
   Route route;
   Outcome outcome = Outcome::kNoObservedExchange;
   Hint hint = Hint::kNone;
-  BootTime observed;     // start-ordered latest evidence; unknown while kNoObservedExchange
-  BootTime transition;   // last change of outcome; unknown if it never changed
-  BootTime last_attempt; // latest attempt of any kind; unknown if none
+  BootTime observed;      // start-ordered latest evidence; unknown while kNoObservedExchange
+  BootTime transition;    // last change of outcome; unknown if it never changed
+  BootTime last_attempt;  // latest attempt of any kind; unknown if none
   friend bool operator==(const RouteCondition&, const RouteCondition&) = default;
 };
 

@@ -15,18 +15,24 @@ struct Duration {
   friend constexpr auto operator<=>(Duration, Duration) = default;
 };
 
-constexpr Duration Milliseconds(int64_t n) { return {n * 1'000'000}; }
+constexpr Duration Milliseconds(int64_t n) {
+  return {n * 1'000'000};
+}
 
-constexpr Duration Seconds(int64_t n) { return {n * 1'000'000'000}; }
+constexpr Duration Seconds(int64_t n) {
+  return {n * 1'000'000'000};
+}
 
 struct BootTime {
   uint64_t ns = 0;  // 0 is "never" or "unknown"
+
   constexpr bool known() const { return ns != 0; }
+
   friend constexpr auto operator<=>(BootTime, BootTime) = default;
 };
 
 constexpr Duration operator-(BootTime a, BootTime b) {
-  return {static_cast<int64_t>(a.ns) - static_cast<int64_t>(b.ns)};
+  return {static_cast<int64_t>(a.ns - b.ns)};  // defined for hostile times too
 }
 
 constexpr BootTime operator+(BootTime t, Duration d) {

@@ -22,7 +22,7 @@ namespace routelens {
 
 struct PipelineLimits {
   size_t max_flows = 16384;
-  size_t max_names = 4096;           // DNS and resolver entries per boundary (evidence.md)
+  size_t max_names = 4096;  // DNS and resolver entries per boundary (evidence.md)
   size_t max_processes = 16384;
   size_t max_library_sessions = 16384;
   size_t max_exchange_records = 100000;
