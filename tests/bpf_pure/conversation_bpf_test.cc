@@ -34,8 +34,10 @@ const Script kScripts[] = {
      Server("HTTP/1.1 4294967496 OK\r\n\r\n")},
     {Client("CONNECT h:443 HTTP/1.1\r\n\r\n"), Server("HTTP/1.1 200 OK\r\n\r\n"),
      Client(std::string("\x16\x03\x01\x00\x05hello\x15\x03\x03\x00\x02\x02\x30", 17)),
-     Server(std::string("\x16\x03\x03\x00\x03sss\x14\x03\x03\x00\x01\x01\x17\x03\x03\x00\x04zzzz", 23))},
-    {Client(std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0\0\0\1\1\5\0\0\0\1\x82", 43)),
+     Server(std::string("\x16\x03\x03\x00\x03sss\x14\x03\x03\x00\x01\x01\x17\x03\x03\x00\x04zzzz",
+                        23))},
+    {Client(std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0\0\0\1\1\5\0\0\0\1\x82",
+                        43)),
      Server(std::string("\0\0\0\4\0\0\0\0\0\0\0\5\1\4\0\0\0\1\x48\3"
                         "401",
                         23))},
@@ -61,7 +63,8 @@ class ConversationInKernel : public ::testing::Test {
     packet[12] = 8;  // an IPv4 frame; the program does not look at it
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet.data(),
                 .data_size_in = packet.size());
-    ASSERT_EQ(bpf_prog_test_run_opts(bpf_program__fd(program), &options), 0) << std::strerror(errno);
+    ASSERT_EQ(bpf_prog_test_run_opts(bpf_program__fd(program), &options), 0)
+        << std::strerror(errno);
     ASSERT_EQ(bpf_map__lookup_elem(map, &zero, sizeof zero, &run, sizeof run, 0), 0);
   }
 
@@ -81,7 +84,8 @@ class ConversationInKernel : public ::testing::Test {
           return;
         host.Feed(said);
         EXPECT_EQ(run->at, run->length);
-        ASSERT_EQ(std::memcmp(&run->conversation, &host.conversation(), sizeof(rl_conversation)), 0);
+        ASSERT_EQ(std::memcmp(&run->conversation, &host.conversation(), sizeof(rl_conversation)),
+                  0);
       }
       EXPECT_FALSE(host.lines().empty());
     }

@@ -20,9 +20,13 @@ struct Said {
   std::string bytes;
 };
 
-inline Said Client(std::string_view bytes) { return {RL_EGRESS, std::string(bytes)}; }
+inline Said Client(std::string_view bytes) {
+  return {RL_EGRESS, std::string(bytes)};
+}
 
-inline Said Server(std::string_view bytes) { return {RL_INGRESS, std::string(bytes)}; }
+inline Said Server(std::string_view bytes) {
+  return {RL_INGRESS, std::string(bytes)};
+}
 
 class ConversationDriver {
  public:

@@ -5,13 +5,14 @@
  * the memory of the real thing (cgroup_skb, a map value), so that loading it shows whether the
  * verifier accepts the scanners and at what cost.
  */
+#include "tests/bpf_pure/conversation_run.h"
+
 #include <linux/bpf.h>
 #include <linux/types.h>
 
-#include <bpf/bpf_helpers.h>
-
 #include "bpf/pure/conversation.h"
-#include "tests/bpf_pure/conversation_run.h"
+
+#include <bpf/bpf_helpers.h>
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -21,7 +22,7 @@ struct {
 } runs SEC(".maps");
 
 /* One step; returns 1 when the input is used up. */
-static __always_inline int run_step(struct rl_conversation_run *run) {
+static __always_inline int run_step(struct rl_conversation_run* run) {
   __u32 at = run->at;
   __u32 length = run->length;
   __u32 skip;
@@ -36,22 +37,22 @@ static __always_inline int run_step(struct rl_conversation_run *run) {
     run->at = at + skip;
     return 0;
   }
-  run->events |= rl_conversation_byte(&run->conversation, dir,
-                                      run->bytes[rl_masked(at, RL_RUN_BYTES)]);
+  run->events |=
+      rl_conversation_byte(&run->conversation, dir, run->bytes[rl_masked(at, RL_RUN_BYTES)]);
   run->at = at + 1;
   return 0;
 }
 
-static long run_step_callback(__u32 index, void *context) {
-  struct rl_conversation_run **run = context;
+static long run_step_callback(__u32 index, void* context) {
+  struct rl_conversation_run** run = context;
 
   return run_step(*run);
 }
 
 SEC("cgroup_skb/egress")
-int run_in_loop(struct __sk_buff *skb) {
+int run_in_loop(struct __sk_buff* skb) {
   __u32 zero = 0;
-  struct rl_conversation_run *run = bpf_map_lookup_elem(&runs, &zero);
+  struct rl_conversation_run* run = bpf_map_lookup_elem(&runs, &zero);
 
   if (run)
     bpf_loop(RL_RUN_BYTES, run_step_callback, &run, 0);
@@ -63,13 +64,13 @@ int run_in_loop(struct __sk_buff *skb) {
  * On 5.10 such a function can be given the context and numbers, not memory: it looks up its own. */
 __noinline int run_step_alone(void) {
   __u32 zero = 0;
-  struct rl_conversation_run *run = bpf_map_lookup_elem(&runs, &zero);
+  struct rl_conversation_run* run = bpf_map_lookup_elem(&runs, &zero);
 
   return run ? run_step(run) : 1;
 }
 
 SEC("cgroup_skb/egress")
-int run_bounded(struct __sk_buff *skb) {
+int run_bounded(struct __sk_buff* skb) {
   int i;
 
   for (i = 0; i < RL_RUN_BYTES; i++) {

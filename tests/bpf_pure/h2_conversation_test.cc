@@ -21,15 +21,13 @@ std::string Frame(int type, int flags, int stream, const std::string& payload) {
   add(payload.size());
   add(static_cast<size_t>(type));
   add(static_cast<size_t>(flags));
-  for (int shift = 24; shift >= 0; shift -= 8)
-    add(static_cast<size_t>(stream >> shift));
+  for (int shift = 24; shift >= 0; shift -= 8) add(static_cast<size_t>(stream >> shift));
   return frame + payload;
 }
 
 std::string Bytes(std::initializer_list<int> values) {
   std::string bytes;
-  for (const int value : values)
-    bytes += static_cast<char>(value);
+  for (const int value : values) bytes += static_cast<char>(value);
   return bytes;
 }
 
@@ -49,22 +47,30 @@ std::string Answered(int stream, int status) {
   return "response " + std::to_string(stream) + " " + std::to_string(status);
 }
 
-std::string Unknown(int stream) { return Answered(stream, 0) + " unknown"; }
+std::string Unknown(int stream) {
+  return Answered(stream, 0) + " unknown";
+}
 
 TEST(H2Conversation, ReportsEachStreamAndItsStatus) {
   ExpectConversation({"200 and 404",
-                      {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88xyz")),
+                      {Client(kPreface + Ask(1)),
+                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88xyz")),
                        Server(Frame(kData, kEndStream, 1, "HTTP/1.1 500")), Client(Ask(3)),
                        Server(Frame(kHeaders, kEndHeaders | kEndStream, 3, "\x8d"))},
-                      {Asked(1), Answered(1, 200), Asked(3), Answered(3, 404)}, "served"});
+                      {Asked(1), Answered(1, 200), Asked(3), Answered(3, 404)},
+                      "served"});
   ExpectConversation({"outstanding", {Client(kPreface + Ask(1))}, {Asked(1)}, "open"});
-  ExpectConversation({"a head without its end", {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, 0, 1, "\x88"))},
-                      {Asked(1)}, "open"});
+  ExpectConversation(
+      {"a head without its end",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, 0, 1, "\x88"))},
+       {Asked(1)},
+       "open"});
   ExpectConversation({"answers out of order",
                       {Client(kPreface + Ask(1) + Ask(3)),
                        Server(kServerStart + Frame(kHeaders, kEndHeaders, 3, "\x88") +
                               Frame(kHeaders, kEndHeaders, 1, "\x8e"))},
-                      {Asked(1), Asked(3), Answered(3, 200), Answered(1, 500)}, "served"});
+                      {Asked(1), Asked(3), Answered(3, 200), Answered(1, 500)},
+                      "served"});
 }
 
 TEST(H2Conversation, ReadsEveryFormOfStatus) {
@@ -91,8 +97,8 @@ TEST(H2Conversation, ReadsEveryFormOfStatus) {
       {"literal, never indexed", Bytes({0x18, 0x03}) + "999", 999},
       {"literal of another name", Bytes({0x47, 0x03}) + "200", 0},
       {"literal with a new name", Bytes({0x40, 0x07}) + ":status" + Bytes({3}) + "200", 0},
-      {"Huffman 200", Bytes({0x48, 0x82, 0x10, 0x01}), 200},  // 00010 00000 00000 1
-      {"Huffman 401", Bytes({0x48, 0x82, 0x68, 0x01}), 401},  // 011010 00000 00001
+      {"Huffman 200", Bytes({0x48, 0x82, 0x10, 0x01}), 200},        // 00010 00000 00000 1
+      {"Huffman 401", Bytes({0x48, 0x82, 0x68, 0x01}), 401},        // 011010 00000 00001
       {"Huffman 503", Bytes({0x48, 0x83, 0x6c, 0x0c, 0xff}), 503},  // 011011 00000 011001 1..
       {"Huffman 999", Bytes({0x48, 0x83, 0x7d, 0xf7, 0xff}), 999},
       {"Huffman of two digits", Bytes({0x48, 0x82, 0x10, 0x7f}), 0},
@@ -106,110 +112,146 @@ TEST(H2Conversation, ReadsEveryFormOfStatus) {
       {"empty", "", 0},
   };
   for (const Row& row : rows) {
-    ExpectConversation({row.name,
-                        {Client(kPreface + Ask(1)),
-                         Server(kServerStart + Frame(kHeaders, kEndHeaders | kEndStream, 1, row.block))},
-                        {Asked(1), row.status == 0 ? Unknown(1) : Answered(1, row.status)},
-                        row.status == 0 ? "" : "served"});
+    ExpectConversation(
+        {row.name,
+         {Client(kPreface + Ask(1)),
+          Server(kServerStart + Frame(kHeaders, kEndHeaders | kEndStream, 1, row.block))},
+         {Asked(1), row.status == 0 ? Unknown(1) : Answered(1, row.status)},
+         row.status == 0 ? "" : "served"});
   }
 }
 
 TEST(H2Conversation, PassesPaddingAndPriority) {
   const std::string priority(5, '\x88');
-  ExpectConversation({"both", {Client(kPreface + Ask(1)),
-                               Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded | kPriority, 1,
-                                                           Bytes({3}) + priority + "\x8d" + "\x88\x88\x88"))},
-                      {Asked(1), Answered(1, 404)}, "served"});
-  ExpectConversation({"padding over an empty block",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded, 1, Bytes({3}) + "\x88\x88\x88"))},
-                      {Asked(1), Unknown(1)}, ""});
-  ExpectConversation({"more padding than frame",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded, 1, Bytes({9}) + "\x88"))},
-                      {Asked(1), "settled"}, "settled lost"});
+  ExpectConversation(
+      {"both",
+       {Client(kPreface + Ask(1)),
+        Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded | kPriority, 1,
+                                    Bytes({3}) + priority + "\x8d" + "\x88\x88\x88"))},
+       {Asked(1), Answered(1, 404)},
+       "served"});
+  ExpectConversation(
+      {"padding over an empty block",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded, 1,
+                                                               Bytes({3}) + "\x88\x88\x88"))},
+       {Asked(1), Unknown(1)},
+       ""});
+  ExpectConversation(
+      {"more padding than frame",
+       {Client(kPreface + Ask(1)),
+        Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded, 1, Bytes({9}) + "\x88"))},
+       {Asked(1), "settled"},
+       "settled lost"});
   ExpectConversation({"padded and empty",
                       {Client(kPreface + Ask(1)),
                        Server(kServerStart + Frame(kHeaders, kEndHeaders | kPadded, 1, ""))},
-                      {Asked(1), "settled"}, "settled lost"});
+                      {Asked(1), "settled"},
+                      "settled lost"});
 }
 
 TEST(H2Conversation, FollowsAHeadIntoItsContinuations) {
-  ExpectConversation({"status split over frames",
-                      {Client(kPreface + Frame(kHeaders, kEndStream, 1, kBlock) + Frame(kContinuation, 0, 1, "x") +
-                              Frame(kContinuation, kEndHeaders, 1, "")),
-                       Server(kServerStart + Frame(kHeaders, 0, 1, "\x48\x03" "5") +
-                              Frame(kContinuation, 0, 1, "0") + Frame(kContinuation, kEndHeaders, 1, "2rest"))},
-                      {Asked(1), Answered(1, 502)}, "served"});
-  ExpectConversation({"something in between",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, 0, 1, "\x88") + Frame(kPing, 0, 0, "12345678"))},
-                      {Asked(1), "settled"}, "settled lost"});
-  ExpectConversation({"a continuation of nothing",
-                      {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kContinuation, 4, 1, "\x88"))},
-                      {Asked(1), "settled"}, "settled lost"});
+  ExpectConversation(
+      {"status split over frames",
+       {Client(kPreface + Frame(kHeaders, kEndStream, 1, kBlock) + Frame(kContinuation, 0, 1, "x") +
+               Frame(kContinuation, kEndHeaders, 1, "")),
+        Server(kServerStart +
+               Frame(kHeaders, 0, 1,
+                     "\x48\x03"
+                     "5") +
+               Frame(kContinuation, 0, 1, "0") + Frame(kContinuation, kEndHeaders, 1, "2rest"))},
+       {Asked(1), Answered(1, 502)},
+       "served"});
+  ExpectConversation(
+      {"something in between",
+       {Client(kPreface + Ask(1)),
+        Server(kServerStart + Frame(kHeaders, 0, 1, "\x88") + Frame(kPing, 0, 0, "12345678"))},
+       {Asked(1), "settled"},
+       "settled lost"});
+  ExpectConversation(
+      {"a continuation of nothing",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kContinuation, 4, 1, "\x88"))},
+       {Asked(1), "settled"},
+       "settled lost"});
 }
 
 TEST(H2Conversation, G1_InterimAnswersComeBeforeTheFinalOne) {
   ExpectConversation({"103, then 200",
                       {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x08\x03" "103")),
+                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1,
+                                                   "\x08\x03"
+                                                   "103")),
                        Server(Frame(kHeaders, kEndHeaders, 1, "\x88"))},
-                      {Asked(1), Answered(1, 103), Answered(1, 200)}, "served"});
-  ExpectConversation({"an unknown head that may be interim, then 200",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\xbe")),
-                       Server(Frame(kHeaders, kEndHeaders, 1, "\x88"))},
-                      {Asked(1), Unknown(1), Answered(1, 200)}, "served"});
+                      {Asked(1), Answered(1, 103), Answered(1, 200)},
+                      "served"});
+  ExpectConversation(
+      {"an unknown head that may be interim, then 200",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\xbe")),
+        Server(Frame(kHeaders, kEndHeaders, 1, "\x88"))},
+       {Asked(1), Unknown(1), Answered(1, 200)},
+       "served"});
 }
 
 TEST(H2Conversation, TrailersAreNoAnswer) {
-  ExpectConversation({"after 200",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88") + Frame(kData, 0, 1, "d") +
-                              Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbe\xbf"))},
-                      {Asked(1), Answered(1, 200)}, "served"});
-  ExpectConversation({"after an unknown one",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\xbe") + Frame(kData, 0, 1, "d") +
-                              Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbf"))},
-                      {Asked(1), Unknown(1)}, ""});
-  ExpectConversation({"of the client",
-                      {Client(kPreface + Ask(1, kEndHeaders) + Frame(kData, 0, 1, "body") + Ask(1) + Ask(3))},
-                      {Asked(1), Asked(3)}, "open"});
+  ExpectConversation(
+      {"after 200",
+       {Client(kPreface + Ask(1)),
+        Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88") + Frame(kData, 0, 1, "d") +
+               Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbe\xbf"))},
+       {Asked(1), Answered(1, 200)},
+       "served"});
+  ExpectConversation(
+      {"after an unknown one",
+       {Client(kPreface + Ask(1)),
+        Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\xbe") + Frame(kData, 0, 1, "d") +
+               Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbf"))},
+       {Asked(1), Unknown(1)},
+       ""});
+  ExpectConversation(
+      {"of the client",
+       {Client(kPreface + Ask(1, kEndHeaders) + Frame(kData, 0, 1, "body") + Ask(1) + Ask(3))},
+       {Asked(1), Asked(3)},
+       "open"});
 }
 
 TEST(H2Conversation, AnswersToNothingNeverCount) {
-  ExpectConversation({"a stream that was not opened",
-                      {Client(kPreface + Ask(1)),
-                       Server(kServerStart + Frame(kHeaders, kEndHeaders, 5, "\x88") +
-                              Frame(kHeaders, kEndHeaders, 2, "\x88"))},
-                      {Asked(1)}, "open"});
+  ExpectConversation(
+      {"a stream that was not opened",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders, 5, "\x88") +
+                                          Frame(kHeaders, kEndHeaders, 2, "\x88"))},
+       {Asked(1)},
+       "open"});
   ExpectConversation({"a push and its continuation",
                       {Client(kPreface + Ask(1)),
                        Server(kServerStart + Frame(kPush, 0, 1, Bytes({0, 0, 0, 2, 0x88})) +
                               Frame(kContinuation, kEndHeaders, 1, "\x88"))},
-                      {Asked(1)}, "open"});
+                      {Asked(1)},
+                      "open"});
 }
 
 TEST(H2Conversation, AResetStreamIsNoLongerOutstanding) {
-  ExpectConversation({"by the client", {Client(kPreface + Ask(1) + Frame(kReset, 0, 1, "\0\0\0\x08"))},
-                      {Asked(1)}, ""});
-  ExpectConversation({"by the server", {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kReset, 0, 1, "abcd"))},
-                      {Asked(1)}, ""});
+  ExpectConversation({"by the client",
+                      {Client(kPreface + Ask(1) + Frame(kReset, 0, 1, "\0\0\0\x08"))},
+                      {Asked(1)},
+                      ""});
+  ExpectConversation(
+      {"by the server",
+       {Client(kPreface + Ask(1)), Server(kServerStart + Frame(kReset, 0, 1, "abcd"))},
+       {Asked(1)},
+       ""});
 }
 
 TEST(H2Conversation, AServerThatDoesNotStartWithSettingsIsNeverMalformed) {
-  ExpectConversation({"HTTP/1", {Client(kPreface + Ask(1)), Server("HTTP/1.1 400 Bad Request\r\n\r\n")},
-                      {Asked(1), "settled"}, "settled lost"});
+  ExpectConversation({"HTTP/1",
+                      {Client(kPreface + Ask(1)), Server("HTTP/1.1 400 Bad Request\r\n\r\n")},
+                      {Asked(1), "settled"},
+                      "settled lost"});
 }
 
 TEST(H2Conversation, StreamsBeyondThoseRememberedMakeNoClaim) {
   ConversationDriver driver;
   driver.Feed(Client(kPreface));
   driver.Feed(Server(kServerStart));
-  for (int i = 0; i < 2 * RL_H2_STREAMS_MAX; ++i)
-    driver.Feed(Client(Ask(2 * i + 1)));
+  for (int i = 0; i < 2 * RL_H2_STREAMS_MAX; ++i) driver.Feed(Client(Ask(2 * i + 1)));
   const size_t lines = driver.lines().size();
   driver.Feed(Server(Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbe")));
   EXPECT_EQ(driver.lines().size(), lines) << "perhaps trailers";
@@ -218,12 +260,13 @@ TEST(H2Conversation, StreamsBeyondThoseRememberedMakeNoClaim) {
 }
 
 TEST(H2Conversation, ReadsHttp2InsideATunnel) {
-  ExpectConversation({"tunnel",
-                      {Client("CONNECT h:80 HTTP/1.1\r\n\r\n"), Server("HTTP/1.1 200 OK\r\n\r\n"),
-                       Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88"))},
-                      {"request 1 CONNECT authority path= host=h:80", Answered(1, 200),
-                       Asked(1) + " in_tunnel", Answered(1, 200) + " in_tunnel"},
-                      "served tunnel"});
+  ExpectConversation(
+      {"tunnel",
+       {Client("CONNECT h:80 HTTP/1.1\r\n\r\n"), Server("HTTP/1.1 200 OK\r\n\r\n"),
+        Client(kPreface + Ask(1)), Server(kServerStart + Frame(kHeaders, kEndHeaders, 1, "\x88"))},
+       {"request 1 CONNECT authority path= host=h:80", Answered(1, 200), Asked(1) + " in_tunnel",
+        Answered(1, 200) + " in_tunnel"},
+       "served tunnel"});
 }
 
 }  // namespace

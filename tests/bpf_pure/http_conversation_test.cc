@@ -41,9 +41,10 @@ TEST(HttpConversation, ReportsRequestAndAnswerOfEachExchange) {
                       {"request 1 POST origin path=/mcp host=example.com", "response 1 200"},
                       "served"});
   ExpectConversation({"open until answered", {Client(kGet)}, {kGetLine}, "open"});
-  ExpectConversation(
-      {"answer's head not whole", {Client(kGet), Server("HTTP/1.1 200 OK\r\nDate: x\r\n")},
-       {kGetLine}, "open head_open"});
+  ExpectConversation({"answer's head not whole",
+                      {Client(kGet), Server("HTTP/1.1 200 OK\r\nDate: x\r\n")},
+                      {kGetLine},
+                      "open head_open"});
 }
 
 TEST(HttpConversation, KeepsTheTargetUpToTheQuery) {
@@ -72,31 +73,34 @@ TEST(HttpConversation, KeepsTheTargetUpToTheQuery) {
 
 TEST(HttpConversation, LeavesNoSecretInItsMemory) {
   ConversationDriver driver;
-  driver.Feed(Client("POST http://user:canary1@h/p?canary2=canary2 HTTP/1.1\r\n"
-                     "Host: canary3@h\r\nAuthorization: Bearer canary4\r\n"
-                     "Mcp-Session-Id: canary5\r\nContent-Length: 7\r\n\r\ncanary6"));
-  driver.Feed(Server("HTTP/1.1 200 canary7\r\nSet-Cookie: canary8\r\nContent-Length: 7\r\n\r\n"
-                     "canary9"));
+  driver.Feed(
+      Client("POST http://user:canary1@h/p?canary2=canary2 HTTP/1.1\r\n"
+             "Host: canary3@h\r\nAuthorization: Bearer canary4\r\n"
+             "Mcp-Session-Id: canary5\r\nContent-Length: 7\r\n\r\ncanary6"));
+  driver.Feed(
+      Server("HTTP/1.1 200 canary7\r\nSet-Cookie: canary8\r\nContent-Length: 7\r\n\r\n"
+             "canary9"));
   driver.Feed(Client("GET /x HTTP/1.1\r\nHost: u:canary10@h\r\nCookie: canary11\r\n\r\n"));
   const std::string memory(reinterpret_cast<const char*>(&driver.conversation()),
                            sizeof(rl_conversation));
   EXPECT_THAT(memory, Not(HasSubstr("canary")));
-  EXPECT_THAT(driver.lines(),
-              ElementsAre("request 1 POST absolute path=/p host=h session", "response 1 200",
-                          "request 2 GET origin path=/x host="));
+  EXPECT_THAT(driver.lines(), ElementsAre("request 1 POST absolute path=/p host=h session",
+                                          "response 1 200", "request 2 GET origin path=/x host="));
 }
 
 TEST(HttpConversation, CutsLongTargetsAndHostsAndSaysSo) {
   const std::string path = "/" + std::string(300, 'p');
   const std::string host(300, 'h');
-  ExpectConversation(
-      {"long", {Client("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")},
-       {"request 1 GET origin path=" + path.substr(0, 256) + " host=" + host.substr(0, 256) +
-        " path_truncated host_truncated"},
-       "open"});
+  ExpectConversation({"long",
+                      {Client("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")},
+                      {"request 1 GET origin path=" + path.substr(0, 256) +
+                       " host=" + host.substr(0, 256) + " path_truncated host_truncated"},
+                      "open"});
   const std::string full = "/" + std::string(255, 'p');
-  ExpectConversation({"exactly full", {Client("GET " + full + " HTTP/1.1\r\nHost: h\r\n\r\n")},
-                      {"request 1 GET origin path=" + full + " host=h"}, "open"});
+  ExpectConversation({"exactly full",
+                      {Client("GET " + full + " HTTP/1.1\r\nHost: h\r\n\r\n")},
+                      {"request 1 GET origin path=" + full + " host=h"},
+                      "open"});
 }
 
 TEST(HttpConversation, ReadsFieldsInAnyLetterCaseAndLayout) {
@@ -110,11 +114,17 @@ TEST(HttpConversation, ReadsFieldsInAnyLetterCaseAndLayout) {
       {"Host: a\r\nHost: b\r\n", "host=a host_repeated"},
       {"X: Host: no\r\nHost: h\r\n", "host=h"},
       {"Hosts: no\r\nHost: h\r\n", "host=h"},
-      {"Host: h\r\n next: line\r\n", "host="},   // obs-fold inside Host
-      {"Host:\r\n h\r\n", "host=h"},             // fold before the value
+      {"Host: h\r\nAccept-Charset: x\r\nContent-Length: 0\r\n", "host=h"},
+      {"Host: h\r\n next: line\r\n", "host="},  // obs-fold inside Host
+      {"Host: h\r\n next\r\n", "host="},
+      {"Host:\r\n h\r\n", "host=h"},  // fold before the value
       {"X: a\r\n Host: no\r\nHost: h\r\n", "host=h"},
       {"Host: a b\r\n", "host="},
       {"Host: u:p@h\r\n", "host="},
+      {"Host: a\x01"
+       "b\r\n",
+       "host="},
+      {"Host: a\x7f\r\n", "host="},
       {"Host: \r\n", "host="},
       {"", "host="},
       {"Host: h\n", "host=h"},  // LF alone ends a line (RFC 9112 section 2.2)
@@ -132,113 +142,149 @@ TEST(HttpConversation, PassesOverBodiesThatLookLikeHeads) {
   const std::string fake_request = "GET /evil HTTP/1.1\r\nHost: evil\r\n\r\n";
   const std::string length = std::to_string(fake.size());
   ExpectConversation(
-      {"Content-Length", {Client(kGet), Server("HTTP/1.1 200 OK\r\nContent-Length: " + length +
-                                               "\r\n\r\n" + fake),
-                          Client(kGet), Server(kOk)},
-       {Get(1), Answer(1, 200), Get(2), Answer(2, 200)}, "served"});
-  ExpectConversation(
-      {"chunked", {Client(kGet),
-                   Server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n13;x=y\r\n" +
-                          fake + "\r\n0\r\nX-Trailer: HTTP/1.1 500\r\n\r\n"),
-                   Client(kGet), Server(kOk)},
-       {Get(1), Answer(1, 200), Get(2), Answer(2, 200)}, "served"});
+      {"Content-Length",
+       {Client(kGet), Server("HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n" + fake),
+        Client(kGet), Server(kOk)},
+       {Get(1), Answer(1, 200), Get(2), Answer(2, 200)},
+       "served"});
+  ExpectConversation({"chunked",
+                      {Client(kGet),
+                       Server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n13;x=y\r\n" +
+                              fake + "\r\n0\r\nX-Trailer: HTTP/1.1 500\r\n\r\n"),
+                       Client(kGet), Server(kOk)},
+                      {Get(1), Answer(1, 200), Get(2), Answer(2, 200)},
+                      "served"});
   ExpectConversation({"until close",
                       {Client(kGet), Server("HTTP/1.1 200 OK\r\n\r\n" + fake + fake)},
-                      {Get(1), Answer(1, 200)}, "served"});
+                      {Get(1), Answer(1, 200)},
+                      "served"});
   ExpectConversation(
       {"request body",
        {Client("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: " +
                std::to_string(fake_request.size()) + "\r\n\r\n" + fake_request + kGet)},
-       {"request 1 POST origin path=/ host=h", Get(2)}, "open"});
+       {"request 1 POST origin path=/ host=h", Get(2)},
+       "open"});
   ExpectConversation(
       {"chunked request",
        {Client("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n"
-               "00a\r\n0123456789\r\n0000\r\n\r\n" + std::string(kGet))},
-       {"request 1 POST origin path=/ host=h", Get(2)}, "open"});
+               "00a\r\n0123456789\r\n0000\r\n\r\n" +
+               std::string(kGet))},
+       {"request 1 POST origin path=/ host=h", Get(2)},
+       "open"});
 }
 
 TEST(HttpConversation, PassesOverAnEventStreamAndServesTheNextRequest) {
   std::string stream =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\ntransfer-encoding:chunked\r\n\r\n";
-  for (int i = 0; i < 5; ++i)
-    stream += "1F\r\nevent: message\ndata: HTTP/1.1 5\r\n";
+  for (int i = 0; i < 5; ++i) stream += "1F\r\nevent: message\ndata: HTTP/1.1 5\r\n";
   stream += "0\r\n\r\n";
-  ExpectConversation({"sse", {Client(kGet), Server(stream), Client(kGet),
-                              Server("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")},
-                      {Get(1), Answer(1, 200), Get(2), Answer(2, 404)}, "served"});
+  ExpectConversation({"sse",
+                      {Client(kGet), Server(stream), Client(kGet),
+                       Server("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")},
+                      {Get(1), Answer(1, 200), Get(2), Answer(2, 404)},
+                      "served"});
 }
 
 TEST(HttpConversation, KnowsAnswersWithoutABody) {
   for (const std::string status : {"204 No Content", "304 Not Modified"}) {
-    ExpectConversation({status,
-                        {Client(kGet), Server("HTTP/1.1 " + status + "\r\nContent-Length: 9\r\n\r\n"),
-                         Client(kGet), Server(kOk)},
-                        {Get(1), "response 1 " + status.substr(0, 3), Get(2), Answer(2, 200)},
-                        "served"});
+    ExpectConversation(
+        {status,
+         {Client(kGet), Server("HTTP/1.1 " + status + "\r\nContent-Length: 9\r\n\r\n"),
+          Client(kGet), Server(kOk)},
+         {Get(1), "response 1 " + status.substr(0, 3), Get(2), Answer(2, 200)},
+         "served"});
   }
-  ExpectConversation({"HEAD", {Client(kHead), Server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"),
-                               Client(kGet), Server(kOk)},
-                      {"request 1 HEAD origin path=/mcp host=example.com", Answer(1, 200), Get(2),
-                       Answer(2, 200)},
-                      "served"});
+  ExpectConversation(
+      {"HEAD",
+       {Client(kHead), Server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"), Client(kGet),
+        Server(kOk)},
+       {"request 1 HEAD origin path=/mcp host=example.com", Answer(1, 200), Get(2), Answer(2, 200)},
+       "served"});
 }
 
 TEST(HttpConversation, G1_InterimAnswersWaitForTheFinalOne) {
   ExpectConversation({"103 then 200",
                       {Client(kGet), Server("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
                        Server("HTTP/1.1 103 Early Hints\r\n\r\n"), Server(kOk)},
-                      {Get(1), Answer(1, 103), Answer(1, 103), Answer(1, 200)}, "served"});
+                      {Get(1), Answer(1, 103), Answer(1, 103), Answer(1, 200)},
+                      "served"});
   ExpectConversation({"100 then 417",
                       {Client(kGet), Server("HTTP/1.1 100 Continue\r\n\r\n"),
                        Server("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n")},
-                      {Get(1), Answer(1, 100), Answer(1, 417)}, "served"});
-  ExpectConversation({"100 then close", {Client(kGet), Server("HTTP/1.1 100 Continue\r\n\r\n")},
-                      {Get(1), Answer(1, 100)}, "open"});
+                      {Get(1), Answer(1, 100), Answer(1, 417)},
+                      "served"});
+  ExpectConversation({"100 then close",
+                      {Client(kGet), Server("HTTP/1.1 100 Continue\r\n\r\n")},
+                      {Get(1), Answer(1, 100)},
+                      "open"});
   ExpectConversation({"100 then half a head",
                       {Client(kGet), Server("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 2")},
-                      {Get(1), Answer(1, 100)}, "open head_open"});
+                      {Get(1), Answer(1, 100)},
+                      "open head_open"});
 }
 
 TEST(HttpConversation, SettlesAfterSwitchingProtocols) {
-  ExpectConversation({"101", {Client(kGet), Server("HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n"),
-                              Server("HTTP/1.1 500 No\r\n\r\n"), Client(kGet)},
-                      {Get(1), Answer(1, 101) + " upgraded", "settled"}, "served settled"});
+  ExpectConversation({"101",
+                      {Client(kGet), Server("HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n"),
+                       Server("HTTP/1.1 500 No\r\n\r\n"), Client(kGet)},
+                      {Get(1), Answer(1, 101) + " upgraded", "settled"},
+                      "served settled"});
 }
 
 TEST(HttpConversation, G2_StatusLinesNoClientAcceptsAreMalformed) {
   const char* lines[] = {
-      "HTTP/1.1 99 x\r\n\r\n",          "HTTP/1.1 099 x\r\n\r\n", "HTTP/1.1 20\r\n\r\n",
-      "HTTP/1.1 20 OK\r\n\r\n",         "HTTP/1.1 4294967496 OK\r\n\r\n",
-      "HTTP/1.1 2000 OK\r\n\r\n",       "HTTP/1.1 200\tOK\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n",
-      "HTTP/1.1 2x0 OK\r\n\r\n",        "HTTP/1.1 -20 OK\r\n\r\n", "HTTP/1.1 \r\n\r\n",
-      "HTTP/2 200\r\n\r\n",             "HTTP/1.2 200 OK\r\n\r\n", "HTTP/0.9 200 OK\r\n\r\n",
-      "http/1.1 200 OK\r\n\r\n",        "ICY 200 OK\r\n\r\n",
-      "HTTP/1.1 200 OK\rX\r\n\r\n",     "HTTP/1.1 200\rOK\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nA: b\rC\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n\rX",
-      "<html>hello</html>",             "SSH-2.0-OpenSSH_9.2\r\n",
+      "HTTP/1.1 99 x\r\n\r\n",
+      "HTTP/1.1 099 x\r\n\r\n",
+      "HTTP/1.1 20\r\n\r\n",
+      "HTTP/1.1 20 OK\r\n\r\n",
+      "HTTP/1.1 4294967496 OK\r\n\r\n",
+      "HTTP/1.1 2000 OK\r\n\r\n",
+      "HTTP/1.1 200\tOK\r\n\r\n",
+      "HTTP/1.1  200 OK\r\n\r\n",
+      "HTTP/1.1 2x0 OK\r\n\r\n",
+      "HTTP/1.1 -20 OK\r\n\r\n",
+      "HTTP/1.1 \r\n\r\n",
+      "HTTP/2 200\r\n\r\n",
+      "HTTP/1.2 200 OK\r\n\r\n",
+      "HTTP/0.9 200 OK\r\n\r\n",
+      "http/1.1 200 OK\r\n\r\n",
+      "ICY 200 OK\r\n\r\n",
+      "HTTP/1.1 200 OK\rX\r\n\r\n",
+      "HTTP/1.1 200\rOK\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nA: b\rC\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nA: b\r\n\rX",
+      "<html>hello</html>",
+      "SSH-2.0-OpenSSH_9.2\r\n",
   };
   for (const std::string line : lines) {
-    ExpectConversation({line, {Client(kGet), Server(line), Client(kGet)},
-                        {Get(1), "response 1 0 malformed", "settled"}, "settled"});
+    ExpectConversation({line,
+                        {Client(kGet), Server(line), Client(kGet)},
+                        {Get(1), "response 1 0 malformed", "settled"},
+                        "settled"});
   }
 }
 
 TEST(HttpConversation, AcceptsEveryStatusOfThreeDigitsFromAHundredUp) {
-  for (const int status : {200, 206, 299, 301, 399, 400, 401, 404, 405, 429, 500, 503, 599, 600, 999}) {
+  for (const int status :
+       {200, 206, 299, 301, 399, 400, 401, 404, 405, 429, 500, 503, 599, 600, 999}) {
     const std::string digits = std::to_string(status);
-    ExpectConversation({digits,
-                        {Client(kGet), Server("HTTP/1.1 " + digits + " \r\nContent-Length: 0\r\n\r\n")},
-                        {Get(1), Answer(1, status)}, "served"});
+    ExpectConversation(
+        {digits,
+         {Client(kGet), Server("HTTP/1.1 " + digits + " \r\nContent-Length: 0\r\n\r\n")},
+         {Get(1), Answer(1, status)},
+         "served"});
     ExpectConversation({digits + " without its space, lines of LF alone",
                         {Client(kGet), Server("HTTP/1.0 " + digits + "\nContent-Length: 0\n\n")},
-                        {Get(1), Answer(1, status)}, "served"});
+                        {Get(1), Answer(1, status)},
+                        "served"});
   }
 }
 
 TEST(HttpConversation, PairsPipelinedRequestsInOrder) {
-  ExpectConversation({"three", {Client(std::string(kGet) + kHead + kGet),
-                                Server(std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" +
-                                       "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")},
+  ExpectConversation({"three",
+                      {Client(std::string(kGet) + kHead + kGet),
+                       Server(std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" +
+                              "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")},
                       {Get(1), "request 2 HEAD origin path=/mcp host=example.com", Get(3),
                        Answer(1, 200), Answer(2, 200), Answer(3, 404)},
                       "served"});
@@ -246,8 +292,7 @@ TEST(HttpConversation, PairsPipelinedRequestsInOrder) {
 
 TEST(HttpConversation, LosesTheConnectionWhenTooManyRequestsAreOutstanding) {
   ConversationDriver driver;
-  for (int i = 0; i < RL_PIPELINE_MAX; ++i)
-    driver.Feed(Client(kGet));
+  for (int i = 0; i < RL_PIPELINE_MAX; ++i) driver.Feed(Client(kGet));
   EXPECT_EQ(driver.Flags(), "open");
   driver.Feed(Client(kGet));
   EXPECT_EQ(driver.Flags(), "settled lost");
@@ -266,30 +311,56 @@ TEST(HttpConversation, KeepsPairingBeyondTheSizeOfTheQueue) {
 
 TEST(HttpConversation, AnswersWithoutARequestNeverCount) {
   ExpectConversation({"server speaks first", {Server(kOk), Client(kGet)}, {"settled"}, "settled"});
-  ExpectConversation({"before the request is whole", {Client("GET / HTTP/1.1\r\n"), Server(kOk)},
-                      {"settled"}, "settled lost"});
-  ExpectConversation({"one answer too many", {Client(kGet), Server(kOk), Server(kOk)},
-                      {Get(1), Answer(1, 200), "settled"}, "served settled lost"});
+  ExpectConversation({"before the request is whole",
+                      {Client("GET / HTTP/1.1\r\n"), Server(kOk)},
+                      {"settled"},
+                      "settled lost"});
+  ExpectConversation({"one answer too many",
+                      {Client(kGet), Server(kOk), Server(kOk)},
+                      {Get(1), Answer(1, 200), "settled"},
+                      "served settled lost"});
   ExpectConversation({"empty line between answers",
                       {Client(std::string(kGet) + kGet), Server(kOk), Server("\r\n"), Server(kOk)},
-                      {Get(1), Get(2), Answer(1, 200), "settled"}, "served settled lost"});
+                      {Get(1), Get(2), Answer(1, 200), "settled"},
+                      "served settled lost"});
 }
 
 TEST(HttpConversation, EmptyLinesBeforeALaterRequestAreNothing) {
-  ExpectConversation({"crlf", {Client(kGet), Server(kOk), Client("\r\n\r\n" + std::string(kGet))},
-                      {Get(1), Answer(1, 200), Get(2)}, "open served"});
+  ExpectConversation({"crlf",
+                      {Client(kGet), Server(kOk), Client("\r\n\r\n" + std::string(kGet))},
+                      {Get(1), Answer(1, 200), Get(2)},
+                      "open served"});
 }
 
 TEST(HttpConversation, OtherProtocolsAreOpaqueFromTheirFirstBytes) {
-  for (const std::string& bytes :
-       {std::string("\x00\x01", 2), std::string("*1\r\n$4\r\nPING\r\n"), std::string("SSH-2.0-x\r\n"),
-        std::string("GET /\r\n"), std::string("GET / HTTP/1.2\r\n"), std::string("GET  / HTTP/1.1\r\n"),
-        std::string("GET / HTTP/1.1 \r\n"), std::string("EHLO example.com\r\n"),
-        std::string("CONNECT /x HTTP/1.1\r\n"), std::string("GET http:/x HTTP/1.1\r\n"),
-        std::string("GET x HTTP/1.1\r\n"), std::string("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"),
-        std::string("PRI /x HTTP/2.0\r\n"), std::string("GET * HTTP/2.0\r\n"),
-        std::string("\r\nGET / HTTP/1.1\r\n"), std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZ / HTTP/1.1\r\n"),
-        std::string("\x80\x2e\x01\x03\x01", 5)}) {
+  for (const std::string& bytes : {std::string("\x00\x01", 2),
+                                   std::string("*1\r\n$4\r\nPING\r\n"),
+                                   std::string("SSH-2.0-x\r\n"),
+                                   std::string("GET /\r\n"),
+                                   std::string("GET / HTTP/1.2\r\n"),
+                                   std::string("GET  / HTTP/1.1\r\n"),
+                                   std::string("GET / HTTP/1.1 \r\n"),
+                                   std::string("EHLO example.com\r\n"),
+                                   std::string("CONNECT /x HTTP/1.1\r\n"),
+                                   std::string("GET http:/x HTTP/1.1\r\n"),
+                                   std::string("GET x HTTP/1.1\r\n"),
+                                   std::string("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"),
+                                   std::string("PRI /x HTTP/2.0\r\n"),
+                                   std::string("GET * HTTP/2.0\r\n"),
+                                   std::string("\r\nGET / HTTP/1.1\r\n"),
+                                   std::string("ABCDEFGHIJKLMNOPQRSTUVWXY / HTTP/1.1\r\n"),
+                                   std::string("GET \x7f"),
+                                   std::string("GET /\x7f"),
+                                   std::string("GET /a\tb"),
+                                   std::string("GET http://\x01"),
+                                   std::string("GET http://\x7f"),
+                                   std::string("GET ht!p@"),
+                                   std::string("CONNECT ?"),
+                                   std::string("CONNECT @"),
+                                   std::string("CONNECT h/"),
+                                   std::string("GET HTTP/1.1\r\n"),
+                                   std::string(" / HTTP/1.1\r\n"),
+                                   std::string("\x80\x2e\x01\x03\x01", 5)}) {
     ExpectConversation({bytes, {Client(bytes), Server(kOk), Client(kGet)}, {"settled"}, "settled"});
   }
 }
@@ -303,38 +374,100 @@ TEST(HttpConversation, RequestsWhoseEndIsUnknownAreTheLast) {
         "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding: gzip\r\n",
         "Transfer-Encoding: chunked, gzip\r\n", "Transfer-Encoding: xchunked\r\n",
         "Transfer-Encoding : chunked\r\n", "no colon\r\n", "Bad Name: x\r\n"}) {
-    ExpectConversation({fields, {Client(start + fields + "\r\n"), Client(kGet), Server(kOk)},
-                        {"request 1 POST origin path=/ host=h", "settled"}, "settled lost"});
+    ExpectConversation({fields,
+                        {Client(start + fields + "\r\n"), Client(kGet), Server(kOk)},
+                        {"request 1 POST origin path=/ host=h", "settled"},
+                        "settled lost"});
   }
   ExpectConversation({"fold under the request line",
                       {Client("GET / HTTP/1.1\r\n Host: h\r\n\r\n")},
-                      {"request 1 GET origin path=/ host=", "settled"}, "settled lost"});
+                      {"request 1 GET origin path=/ host=", "settled"},
+                      "settled lost"});
 }
 
 TEST(HttpConversation, AnAnswerCountsEvenWhereItsBodyCannotBeFollowed) {
-  for (const std::string fields : {"Content-Length: 1\r\nContent-Length: 2\r\n", "Content-Length: x\r\n",
-                                   "no colon\r\n", " folded\r\n"}) {
-    ExpectConversation({fields,
-                        {Client(kGet), Server("HTTP/1.1 503 No\r\n" + fields + "\r\nxx"), Client(kGet)},
-                        {Get(1), Answer(1, 503), "settled"}, "served settled lost"});
+  for (const std::string fields : {"Content-Length: 1\r\nContent-Length: 2\r\n",
+                                   "Content-Length: x\r\n", "no colon\r\n", " folded\r\n"}) {
+    ExpectConversation(
+        {fields,
+         {Client(kGet), Server("HTTP/1.1 503 No\r\n" + fields + "\r\nxx"), Client(kGet)},
+         {Get(1), Answer(1, 503), "settled"},
+         "served settled lost"});
   }
 }
 
 TEST(HttpConversation, BrokenChunksLoseTheConnection) {
   const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-  for (const std::string chunk : {"x\r\n", "\r\n", ";x\r\n", "1\r\nabc", "1\rx", "0\r\n\rx", "0\r\nT\rx",
-                                  "1111111111111111\r\n", "-1\r\n", "0x1\r\n"}) {
-    ExpectConversation({chunk, {Client(kGet), Server(head + chunk)},
-                        {Get(1), Answer(1, 200), "settled"}, "served settled lost"});
+  for (const std::string chunk : {"x\r\n", "\r\n", ";x\r\n", "1\r\nabc", "1\rx", "0\r\n\rx",
+                                  "0\r\nT\rx", "1111111111111111\r\n", "-1\r\n", "0x1\r\n"}) {
+    ExpectConversation({chunk,
+                        {Client(kGet), Server(head + chunk)},
+                        {Get(1), Answer(1, 200), "settled"},
+                        "served settled lost"});
+  }
+}
+
+TEST(HttpConversation, OtherCodingsRunUntilTheConnectionCloses) {
+  for (const std::string coding : {"deflate", "gzip", "chunked, gzip", "chunkedx", "xchunked"}) {
+    ExpectConversation({coding,
+                        {Client(kGet), Server("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + coding +
+                                              "\r\n\r\n0\r\n\r\nHTTP/1.1 500 No\r\n\r\n")},
+                        {Get(1), Answer(1, 200)},
+                        "served"});
   }
 }
 
 TEST(HttpConversation, ChunkedWinsOverContentLength) {
   ExpectConversation({"both",
-                      {Client(kGet), Server("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
-                                            "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"),
+                      {Client(kGet),
+                       Server("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
+                              "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"),
                        Client(kGet), Server(kOk)},
-                      {Get(1), Answer(1, 200), Get(2), Answer(2, 200)}, "served"});
+                      {Get(1), Answer(1, 200), Get(2), Answer(2, 200)},
+                      "served"});
+}
+
+TEST(HttpConversation, FieldsAreKnownByTheirWholeName) {
+  // Each has the length, and some of the letters, of a field that is read.
+  const std::string others =
+      "Accept: 100\r\nCookie: 1\r\nContent-Lengtx: 9\r\nContent-Xength: 9\r\nXontent-Length: 9\r\n"
+      "Transfer-Encodinx: chunked\r\nTransfer-Xncoding: chunked\r\nXransfer-Encoding: chunked\r\n"
+      "Mcp-Session-Ix: 1\r\nXcp-Session-Id: 1\r\nHosx: no\r\nExpecx: 1\r\nExpec: 1\r\n"
+      "X-Transfer-Encoding-Of-Nothing: chunked\r\nX_0.9!#$%&'*+^`|~Z: 1\r\n";
+  ExpectConversation(
+      {"others",
+       {Client("POST / HTTP/1.1\r\n" + others +
+               "CONTENT-LENGTH: 2\r\nHOST: h\r\nMCP-SESSION-ID: 1\r\n\r\n"),
+        Server("HTTP/1.1 200 OK\r\n" + others +
+               "TRANSFER-ENCODING: CHUNKED\r\n\r\n1\r\na\r\n0\r\n\r\n"),
+        Client("{}" + std::string(kGet)), Server(kOk)},
+       {"request 1 POST origin path=/ host=h session", Answer(1, 200), Get(2), Answer(2, 200)},
+       "served"});
+}
+
+TEST(HttpConversation, EveryMethodOfInterestIsNamed) {
+  for (const std::string method : {"GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT"}) {
+    ExpectConversation({method,
+                        {Client(method + " /x HTTP/1.0\r\n\r\n")},
+                        {"request 1 " + method + " origin path=/x host="},
+                        "open"});
+  }
+  for (const std::string method :
+       {"PATCH", "get", "GETS", "XGET", "M-SEARCH", "ABCDEFGHIJKLMNOPQRSTUVWX"}) {
+    ExpectConversation({method,
+                        {Client(method + " /x HTTP/1.0\r\n\r\n")},
+                        {"request 1 OTHER origin path=/x host="},
+                        "open"});
+  }
+}
+
+TEST(HttpConversation, TheLargestContentLengthIsFollowed) {
+  ConversationDriver driver;
+  driver.Feed(Client(kGet));
+  driver.Feed(Server("HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n"));
+  EXPECT_EQ(driver.Flags(), "served");
+  EXPECT_EQ(rl_conversation_skippable(&driver.conversation(), RL_INGRESS, 0xffffffff), 0xffffffffu);
+  EXPECT_EQ(driver.conversation().side[RL_INGRESS].left, 999999999999999999ull);
 }
 
 TEST(HttpConversation, A417BeforeTheBodyEndsAllClaims) {
@@ -345,51 +478,89 @@ TEST(HttpConversation, A417BeforeTheBodyEndsAllClaims) {
                        Client(kGet), Server(kOk)},
                       {"request 1 POST origin path=/ host=h", Answer(1, 417), "settled"},
                       "served settled lost"});
-  ExpectConversation({"100, body, 200",
-                      {Client(expects), Server("HTTP/1.1 100 Continue\r\n\r\n"),
-                       Client(std::string(50, 'b')), Server(kOk), Client(kGet)},
-                      {"request 1 POST origin path=/ host=h", Answer(1, 100), Answer(1, 200), Get(2)},
-                      "open served"});
+  ExpectConversation({"417 alone",
+                      {Client(expects), Server("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n")},
+                      {"request 1 POST origin path=/ host=h", Answer(1, 417), "settled"},
+                      "served settled lost"});
+  const std::string expects_chunked =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
+  ExpectConversation(
+      {"417 before the first chunk",
+       {Client(expects_chunked), Server("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n")},
+       {"request 1 POST origin path=/ host=h", Answer(1, 417), "settled"},
+       "served settled lost"});
+  ExpectConversation(
+      {"an early answer while the body goes on",
+       {Client(expects_chunked + "1\r\na\r\n"), Server(kOk),
+        Client("0\r\n\r\n" + std::string(kGet)), Server(kOk)},
+       {"request 1 POST origin path=/ host=h", Answer(1, 200), Get(2), Answer(2, 200)},
+       "served"});
+  ExpectConversation(
+      {"100, body, 200",
+       {Client(expects), Server("HTTP/1.1 100 Continue\r\n\r\n"), Client(std::string(50, 'b')),
+        Server(kOk), Client(kGet)},
+       {"request 1 POST origin path=/ host=h", Answer(1, 100), Answer(1, 200), Get(2)},
+       "open served"});
 }
 
 TEST(HttpConversation, FollowsTheInsideOfAConnectTunnel) {
-  ExpectConversation({"HTTP inside",
-                      {Client(kConnect), Server("HTTP/1.1 200 Connection established\r\n\r\n"),
-                       Client(kGet), Server(kOk)},
-                      {kConnectLine, Answer(1, 200), Get(2) + " in_tunnel",
-                       Answer(2, 200) + " in_tunnel"},
-                      "served tunnel"});
-  ExpectConversation({"nothing inside yet", {Client(kConnect), Server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")},
-                      {kConnectLine, Answer(1, 200)}, "tunnel"});
-  ExpectConversation({"TLS inside",
-                      {Client(kConnect), Server("HTTP/1.0 200 OK\r\n\r\n"),
-                       Client(std::string("\x16\x03\x01\x00\x02hi", 7))},
-                      {kConnectLine, Answer(1, 200), "> record 0 type=22 version=0301 length=2 in_tunnel"},
+  ExpectConversation(
+      {"HTTP inside",
+       {Client(kConnect), Server("HTTP/1.1 200 Connection established\r\n\r\n"), Client(kGet),
+        Server(kOk)},
+       {kConnectLine, Answer(1, 200), Get(2) + " in_tunnel", Answer(2, 200) + " in_tunnel"},
+       "served tunnel"});
+  ExpectConversation({"nothing inside yet",
+                      {Client(kConnect), Server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")},
+                      {kConnectLine, Answer(1, 200)},
                       "tunnel"});
-  ExpectConversation({"opaque inside", {Client(kConnect), Server("HTTP/1.1 200 OK\r\n\r\n"), Client("SSH-2.0-x\r\n")},
-                      {kConnectLine, Answer(1, 200), "settled"}, "settled tunnel"});
-  ExpectConversation({"refused, then another request",
-                      {Client(kConnect), Server("HTTP/1.1 407 Auth\r\nContent-Length: 2\r\n\r\nno"),
-                       Client(kConnect), Server("HTTP/1.1 200 OK\r\n\r\n"), Client(kGet)},
-                      {kConnectLine, Answer(1, 407),
-                       "request 2 CONNECT authority path= host=example.com:443", Answer(2, 200),
-                       Get(3) + " in_tunnel"},
+  ExpectConversation(
+      {"TLS inside",
+       {Client(kConnect), Server("HTTP/1.0 200 OK\r\n\r\n"),
+        Client(std::string("\x16\x03\x01\x00\x02hi", 7))},
+       {kConnectLine, Answer(1, 200), "> record 0 type=22 version=0301 length=2 in_tunnel"},
+       "tunnel"});
+  ExpectConversation(
+      {"opaque inside",
+       {Client(kConnect), Server("HTTP/1.1 200 OK\r\n\r\n"), Client("SSH-2.0-x\r\n")},
+       {kConnectLine, Answer(1, 200), "settled"},
+       "settled tunnel"});
+  ExpectConversation(
+      {"refused, then another request",
+       {Client(kConnect), Server("HTTP/1.1 407 Auth\r\nContent-Length: 2\r\n\r\nno"),
+        Client(kConnect), Server("HTTP/1.1 200 OK\r\n\r\n"), Client(kGet)},
+       {kConnectLine, Answer(1, 407), "request 2 CONNECT authority path= host=example.com:443",
+        Answer(2, 200), Get(3) + " in_tunnel"},
+       "open tunnel"});
+  ExpectConversation(
+      {"refused with 300",
+       {Client(kConnect), Server("HTTP/1.1 300 No\r\nContent-Length: 0\r\n\r\n"), Client(kGet)},
+       {kConnectLine, Answer(1, 300), Get(2)},
+       "open served"});
+  ExpectConversation({"opened with 299",
+                      {Client(kConnect), Server("HTTP/1.1 299 Yes\r\n\r\n"), Client(kGet)},
+                      {kConnectLine, Answer(1, 299), Get(2) + " in_tunnel"},
                       "open tunnel"});
-  ExpectConversation({"answered by nothing", {Client(kConnect), Server("HTTP/1.1 403 No\r\n")},
-                      {kConnectLine}, "open head_open"});
+  ExpectConversation({"answered by nothing",
+                      {Client(kConnect), Server("HTTP/1.1 403 No\r\n")},
+                      {kConnectLine},
+                      "open head_open"});
 }
 
 TEST(HttpConversation, BytesBetweenConnectAndItsAnswerEndAllClaims) {
-  ExpectConversation({"early", {Client(std::string(kConnect) + "early"), Server("HTTP/1.1 200 OK\r\n\r\n")},
-                      {kConnectLine, Answer(1, 200), "settled"}, "served settled lost"});
+  ExpectConversation({"early",
+                      {Client(std::string(kConnect) + "early"), Server("HTTP/1.1 200 OK\r\n\r\n")},
+                      {kConnectLine, Answer(1, 200), "settled"},
+                      "served settled lost"});
 }
 
 TEST(HttpConversation, CredentialsInAConnectAuthorityAreWiped) {
   ConversationDriver driver;
   driver.Feed(Client("CONNECT user:canary@example.com:443 HTTP/1.1\r\n\r\n"));
   EXPECT_THAT(driver.lines(), ElementsAre(kConnectLine));
-  EXPECT_THAT(std::string(reinterpret_cast<const char*>(&driver.conversation()), sizeof(rl_conversation)),
-              Not(HasSubstr("canary")));
+  EXPECT_THAT(
+      std::string(reinterpret_cast<const char*>(&driver.conversation()), sizeof(rl_conversation)),
+      Not(HasSubstr("canary")));
 }
 
 TEST(HttpConversation, HeadsBeyondTheLimitAreLost) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <random>
 #include <set>
 
@@ -92,7 +92,7 @@ TEST(RouteMatcherProperty, AgreesWithThePlainReadingOfTheRules) {
   std::mt19937 random(seed);
   int routed = 0;
   int refused = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const Policy policy = RandomPolicy(random);
     const RouteMatcher matcher(policy);
     for (const char* host : kRequestHosts) {
@@ -119,7 +119,7 @@ TEST(RouteMatcherProperty, NeverNamesARouteWithAnotherHostOrPort) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const Policy policy = RandomPolicy(random);
     const RouteMatcher matcher(policy);
     for (const char* host : kRequestHosts) {
@@ -185,16 +185,17 @@ TEST(RouteMatcherProperty, LooksUpInALargePolicyInMicroseconds) {
   }
   const RouteMatcher matcher(policy);
   constexpr int kLookUps = 20000;
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   int routed = 0;
   for (int i = 0; i < kLookUps; ++i) {
     const std::string host = "h" + std::to_string(i % 16384) + ".example.com";
     routed += matcher.MatchRequest(host, 443, std::string("/mcp")).verdict == MatchVerdict::kRoute;
   }
-  const auto spent = std::chrono::steady_clock::now() - begin;
+  const std::clock_t spent = std::clock() - begin;
   EXPECT_GT(routed, kLookUps / 2);
-  // Room for a debug build under a sanitizer; going through all endpoints costs milliseconds each.
-  EXPECT_LT(spent, std::chrono::microseconds(100) * kLookUps);
+  // 100 µs each: room for a debug build under a sanitizer; going through all endpoints costs
+  // milliseconds each.
+  EXPECT_LT(spent, CLOCKS_PER_SEC / 10000 * kLookUps);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ class PolicyBuilder {
 
   const Policy& policy() const { return policy_; }
 
-  operator RouteMatcher() const { return RouteMatcher(policy_); }  // NOLINT: reads as a story
+  // Implicit, so that a test reads as a story.
+  operator RouteMatcher() const { return RouteMatcher(policy_); }
 
  private:
   Policy policy_;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "base/status_util.h"
 
@@ -146,9 +146,9 @@ TEST(PolicyLint, StopsComparingInALargePolicy) {
     endpoints.push_back("host: h.test, port: 443, protocol: mcp, path: \"/*" +
                         std::to_string(10000 + i) + "\"");
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const std::vector<std::string> warnings = Warnings(endpoints);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
   ASSERT_THAT(warnings, SizeIs(1));
   EXPECT_THAT(warnings[0], HasSubstr("not all are named"));
 }

@@ -219,6 +219,19 @@ class Docs(CheckTest):
         self.write("docs/page.md", "`/proc/self/maps`, `cgroup/connect4`, `build/release/bin`\n")
         self.assert_clean(self.script)
 
+    def test_a_page_that_a_source_file_mentions_must_exist(self):
+        self.write("docs/abi.md", "words\n")
+        self.write("base/a.h", "// see docs/abi.md and docs/gone.md\n")
+        status, output = self.run_check(self.script)
+        self.assertEqual(status, 1)
+        self.assertIn("base/a.h:1: names docs/gone.md", output)
+        self.assertNotIn("docs/abi.md", output)
+
+    def test_capabilities_and_their_page_agree(self):
+        self.write("userspace/kernel/feature_table.cc", '{.name = "connect"}, {.name = "cancel"}\n')
+        self.write("docs/coverage.md", "| name |\n| `connect` |\n| `packets` |\n")
+        self.assert_finds(self.script, "does not describe cancel", "describes packets")
+
     def test_broken_data_is_found(self):
         self.write("deploy/a.json", "{")
         self.write("deploy/b.yaml", "a: [1")

@@ -71,7 +71,8 @@ void CheckMatching(const Policy& policy, std::string_view authority_text, std::s
   for (const Route& route : policy.routes) {
     for (const uint16_t port : {route.ports.front(), uint16_t{1}}) {
       const std::string host = MatchableHost(route.host);
-      if (!host.empty())
+      // "h.." and "[[h]]" are no hosts: asked for in this form they would be stripped once more.
+      if (!host.empty() && MatchableHost(host) == host)
         CheckMatch(policy, matcher.MatchRequest(host, port, path), host);
     }
   }

@@ -1,0 +1,3 @@
+module routelens.test/programs/go
+
+go 1.19
