@@ -28,6 +28,7 @@ class CannotRun(Exception):
 @dataclasses.dataclass
 class Setting:
     bin: pathlib.Path  # where the bench preset put its programs
+    tests: pathlib.Path  # and the dev preset those of the tests
     work: pathlib.Path  # scratch folder of this run
     alternations: int
     seconds: int
@@ -200,12 +201,6 @@ def alternate(setting: Setting, without, with_it) -> dict:
             high, low = with_it(), without()
         pairs.append((low, high))
     return summarize_pairs(pairs)
-
-
-def pair_line(name: str, result: dict, unit: str) -> str:
-    return (f"{name:34} {result['without_median']:12.0f} {result['with_median']:12.0f} {unit:8}"
-            f" {result['ratio_median']:.3f} ({result['ratio_mean_low95']:.3f}.."
-            f"{result['ratio_mean_high95']:.3f})")
 
 
 def cgroup2_root() -> pathlib.Path:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resident memory of a pipeline: with nothing, with 10,000 live flows, and after a million distinct
-// peers. Prints one JSON object; sizes in KiB. Measured in a process of its own, because an
-// allocator does not give everything back.
+// Resident memory of a pipeline: with nothing, with 10,000 live flows, or after COUNT distinct
+// peers (a million). Prints one JSON object; sizes in KiB. Measured in a process of its own,
+// because an allocator does not give everything back.
 //
-// Usage: pipeline_memory live|peers
+// Usage: pipeline_memory live | pipeline_memory peers [COUNT]
 #include <unistd.h>
 
 #include <cstdint>
@@ -59,8 +59,8 @@ void OpenLiveFlows(Pipeline& pipeline, EventStream& stream) {
 }
 
 // Connections that are never closed: the table has to evict them.
-void OpenToManyPeers(Pipeline& pipeline, EventStream& stream) {
-  for (uint32_t peer = 0; peer < kPeers; ++peer) {
+void OpenToManyPeers(Pipeline& pipeline, EventStream& stream, uint32_t peers) {
+  for (uint32_t peer = 0; peer < peers; ++peer) {
     const uint64_t cookie = stream.Connect(peer, static_cast<uint16_t>(1024 + peer % 60'000));
     stream.Established(cookie, peer, 8080);
     if (peer % 64 == 63)
@@ -69,7 +69,7 @@ void OpenToManyPeers(Pipeline& pipeline, EventStream& stream) {
   FeedAll(pipeline, stream);
 }
 
-int Main(std::string_view what) {
+int Main(std::string_view what, uint32_t peers) {
   auto policy = ParsePolicy(kPolicy, "bench policy");
   if (!policy.ok()) {
     std::fprintf(stderr, "%s\n", policy.status().ToString().c_str());
@@ -81,7 +81,7 @@ int Main(std::string_view what) {
   if (what == "live")
     OpenLiveFlows(pipeline, stream);
   else
-    OpenToManyPeers(pipeline, stream);
+    OpenToManyPeers(pipeline, stream, peers);
   const uint64_t after = ResidentKib();
   const Report report = pipeline.MakeReport();
   std::printf(
@@ -98,10 +98,12 @@ int Main(std::string_view what) {
 }  // namespace routelens::bench
 
 int main(int argc, char** argv) {
-  const std::string_view what = argc == 2 ? argv[1] : "";
-  if (what != "live" && what != "peers") {
-    std::fprintf(stderr, "usage: pipeline_memory live|peers\n");
+  using routelens::bench::kPeers;
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const int peers = argc == 3 ? std::atoi(argv[2]) : kPeers;
+  if (argc > 3 || peers <= 0 || (what != "live" && what != "peers")) {
+    std::fprintf(stderr, "usage: pipeline_memory live | pipeline_memory peers [COUNT]\n");
     return 2;
   }
-  return routelens::bench::Main(what);
+  return routelens::bench::Main(what, static_cast<uint32_t>(peers));
 }

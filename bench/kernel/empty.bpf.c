@@ -28,3 +28,8 @@ SEC("sockops")
 int empty_sockops(struct bpf_sock_ops* ops) {
   return 1;
 }
+
+SEC("cgroup/sock_release")
+int empty_release(struct bpf_sock* ctx) {
+  return 1;
+}
