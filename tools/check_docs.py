@@ -7,6 +7,8 @@ Usage: tools/check_docs.py [--root FOLDER]
 - Every room (a folder whose CMakeLists.txt calls room()) has a README.md of at most 25 lines with
   the six headings, and is named in tools/layers.toml.
 - Every file or folder of the tree that a page names in `backticks` or links to exists.
+- Every page that a source file mentions as docs/....md exists.
+- Every capability of the feature table is described in docs/coverage.md.
 - Every .json, .yaml and .toml file outside test data can be parsed.
 Exit status: 0 without findings, else 1.
 """
@@ -21,7 +23,7 @@ import tomllib
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from source_tree import Finding, list_files, read_lines, report  # noqa: E402
+from source_tree import CODE_SUFFIXES, Finding, list_files, read_lines, report  # noqa: E402
 
 HEADINGS = ("For", "In", "Out", "May include", "Thread", "Loses data when")
 MAX_README_LINES = 25
@@ -29,6 +31,11 @@ NAMED_PATH = re.compile(r"`([A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/?)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 SOURCE_NAME = re.compile(r"[\w-]+(?:\.bpf)?\.(?:h|cc|c|py|md|toml|cmake)")
 ROOM_CALL = re.compile(r"^room\(\s*([\w/]+)", re.MULTILINE)
+PAGE_IN_SOURCE = re.compile(r"\bdocs/[\w/.-]+\.md\b")
+FEATURE_TABLE = "userspace/kernel/feature_table.cc"
+COVERAGE_PAGE = "docs/coverage.md"
+CAPABILITY_NAME = re.compile(r"\.name = \"(\w+)\"")
+DESCRIBED_NAME = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 TEST_DATA = {"testdata", "corpus", "golden", "recordings"}
 
 
@@ -98,6 +105,25 @@ def check_page(name: str, lines: list[str], files: set[str], folders: set[str]) 
     return findings
 
 
+def check_source_mentions(name: str, lines: list[str], files: set[str]) -> list[Finding]:
+    return [Finding(name, number, f"names {page}, which does not exist")
+            for number, line in enumerate(lines, start=1)
+            for page in PAGE_IN_SOURCE.findall(line) if page not in files]
+
+
+def check_capabilities(root: pathlib.Path) -> list[Finding]:
+    """docs/coverage.md has exactly the names of the feature table."""
+    table, page = root / FEATURE_TABLE, root / COVERAGE_PAGE
+    if not table.exists() or not page.exists():
+        return []
+    names = set(CAPABILITY_NAME.findall(table.read_text(encoding="utf-8")))
+    described = set(DESCRIBED_NAME.findall(page.read_text(encoding="utf-8")))
+    return ([Finding(COVERAGE_PAGE, 1, f"does not describe {name} of {FEATURE_TABLE}")
+             for name in names - described]
+            + [Finding(COVERAGE_PAGE, 1, f"describes {name}, which is not in {FEATURE_TABLE}")
+               for name in described - names])
+
+
 def resolve(here: pathlib.PurePosixPath, path: str) -> str:
     parts: list[str] = []
     for part in (here / path).parts:
@@ -133,7 +159,7 @@ def main() -> int:
     names = list_files(root)
     folders = all_folders(names)
     rooms = tomllib.loads((root / "tools/layers.toml").read_text(encoding="utf-8"))["rooms"]
-    findings = check_room_readmes(root, names, rooms)
+    findings = check_room_readmes(root, names, rooms) + check_capabilities(root)
     pages = 0
     for name in names:
         if TEST_DATA & set(name.split("/")):
@@ -141,6 +167,8 @@ def main() -> int:
         if name.endswith(".md"):
             pages += 1
             findings += check_page(name, read_lines(root, name), set(names), folders)
+        elif name.endswith(CODE_SUFFIXES):
+            findings += check_source_mentions(name, read_lines(root, name), set(names))
         elif name.endswith((".json", ".yaml", ".yml", ".toml")):
             findings += check_data(root, name)
     return report(findings, f"{pages} pages agree with the tree")
