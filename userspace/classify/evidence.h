@@ -31,6 +31,19 @@ enum class EndedBy : uint8_t {
   kKernel,   // any other error of the kernel
 };
 
+// True of kUnclear as well: it may have been either.
+constexpr bool ClosedFromAfar(EndedBy by) {
+  return by == EndedBy::kPeer || by == EndedBy::kReset || by == EndedBy::kUnclear;
+}
+
+constexpr bool ClosedFromHere(EndedBy by) {
+  return by == EndedBy::kOwner || by == EndedBy::kUnclear;
+}
+
+constexpr bool Ended(EndedBy by) {
+  return by != EndedBy::kNobody;
+}
+
 enum class LookupResult : uint8_t {
   kNotSeen,    // no question on the wire
   kCancelled,  // asked and given up early
@@ -67,9 +80,8 @@ struct ConnectEvidence {
 };
 
 struct TlsEvidence {
-  bool spoken = false;        // a ClientHello was sent
-  bool hello_acked = false;   // the peer's TCP has it
-  bool server_spoke = false;  // any byte from the server
+  bool spoken = false;       // a ClientHello was sent
+  bool hello_acked = false;  // the peer's TCP has it
   bool server_hello = false;
   bool complete = false;
   bool is_tls13 = false;

@@ -5,8 +5,8 @@
 // status that was read, TLS, transport, and last what is no outcome at all. A row without an
 // outcome is as much an answer as one with: it says why nothing is claimed.
 //
-// Rows are values; their predicates are pure. A new rule is a row here, a value of Rule in the
-// model, and a test.
+// Rows are values; their predicates are pure, and stand by stage in *_predicates.h. A new rule is a
+// row here, a value of Rule in the model, and a test.
 #pragma once
 
 #include <span>
@@ -26,11 +26,5 @@ struct RuleRow {
 
 // The table, in order of precedence.
 std::span<const RuleRow> Rules();
-
-// What the thresholds of the rules are (rulings 3, 9; evidence).
-constexpr Duration kGiveUpAfter = Seconds(3);
-constexpr uint32_t kGiveUpRetransmits = 2;
-constexpr Duration kAbandonedWithin = Milliseconds(100);
-constexpr Duration kResetRightAway = Milliseconds(300);
 
 }  // namespace routelens

@@ -114,11 +114,8 @@ void ExchangeBuilder::EndOutstanding(Flow& flow, const FlowEnd& end, BootTime no
       e.answered = true;
       e.unreadable = true;
     }
-    const EndedBy by = exchange.evidence.ended_by;
-    const bool closed_from_afar =
-        by == EndedBy::kPeer || by == EndedBy::kReset || by == EndedBy::kUnclear;
     const bool may_be_stale = e.reused_connection && !several && !e.answered && !e.head_open &&
-                              !request.interim && closed_from_afar;
+                              !request.interim && ClosedFromAfar(exchange.evidence.ended_by);
     if (!may_be_stale) {
       Emit(exchange);
       continue;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "userspace/classify/rules.h"
+#include "userspace/classify/thresholds.h"
 
 namespace routelens {
 namespace {

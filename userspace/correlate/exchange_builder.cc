@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "userspace/classify/library_reasons.h"
 #include "userspace/correlate/flow_evidence.h"
 #include "userspace/correlate/http_exchanges.h"
 #include "userspace/correlate/tls_progress.h"
@@ -25,9 +26,6 @@ bool IsCallersOwn(int error) {
   return error == EISCONN || error == EALREADY || error == EINPROGRESS || error == EINTR;
 }
 
-// Consequence of an earlier failure: SSL_shutdown during the handshake.
-constexpr int32_t kReasonShutdownWhileInInit = 407;
-
 void Apply(const LibraryCall& call, LibraryFacts& facts) {
   switch (call.op) {
     case LibraryOp::kVerify:
@@ -38,6 +36,7 @@ void Apply(const LibraryCall& call, LibraryFacts& facts) {
         facts.verify_error = static_cast<int32_t>(call.value);
       return;
     case LibraryOp::kError:
+      // A shutdown during the handshake is the consequence of an earlier failure.
       if (facts.error == 0 && call.value != kReasonShutdownWhileInInit)
         facts.error = static_cast<int32_t>(call.value);
       return;

@@ -207,7 +207,6 @@ void StartNextTlsExchange(TlsFacts& facts) {
 TlsEvidence TlsEvidenceOf(const TlsFacts& facts, const LibraryFacts& library, BootTime end) {
   TlsEvidence e;
   e.spoken = facts.client_hello.known();
-  e.server_spoke = facts.last_server_record.known();
   e.server_hello = facts.server_hello || facts.server_protected;
   e.complete = facts.complete.known();
   e.is_tls13 = IsTls13(facts);
