@@ -38,22 +38,6 @@ struct Match {
   std::optional<size_t> only_near;  // kPortMismatch, kPathMatchesNone: the one route it nearly was
 };
 
-// A request target (origin or absolute form) reduced to what matching compares: no query, no
-// fragment, unreserved percent-escapes decoded and the others in upper case, dot segments resolved,
-// "//" collapsed, ";params" stripped. Empty when the target cannot be normalised (control or
-// non-ASCII bytes, a broken escape, "%2F", ".." above the root, over 4 KiB): path unknown.
-// Normalising twice changes nothing.
-std::optional<std::string> NormalizeRequestPath(std::string_view target);
-
-// Splits "host:port", "[v6]:port", "host". Strips brackets, one trailing dot and %zone, and lowers
-// ASCII case. Port is empty when absent; the whole is empty when it is not an authority.
-struct Authority {
-  std::string host;
-  std::optional<uint16_t> port;
-};
-
-std::optional<Authority> ParseAuthority(std::string_view text);
-
 // How the caller knows the address that it asks MatchAddress about.
 enum class AddressSource : uint8_t {
   kDestination,  // where a socket connected to: a name that no witness saw may be behind it
@@ -65,7 +49,7 @@ class RouteMatcher {
  public:
   explicit RouteMatcher(const Policy& policy);
 
-  // `path` is a normalised request path, or nothing when it is not known.
+  // `path` is what NormalizeRequestPath returned: nothing when it is not known.
   Match MatchRequest(std::string_view host, uint16_t port,
                      const std::optional<std::string>& path) const;
 

@@ -12,6 +12,7 @@
 #include "routes/policy_schema.h"
 #include "routes/quoted.h"
 #include "routes/yaml_document.h"
+#include "routes/yaml_values.h"
 
 namespace routelens {
 namespace {
@@ -21,28 +22,6 @@ using Kind = YamlNode::Kind;
 // A file of nothing but mistakes must not become a report larger than itself.
 constexpr size_t kMaxWarnings = 500;
 
-std::string_view NameOf(Kind kind) {
-  switch (kind) {
-    case Kind::kNull:
-      return "nothing";
-    case Kind::kScalar:
-      return "a single value";
-    case Kind::kSequence:
-      return "a list";
-    case Kind::kMap:
-      return "a map";
-  }
-  return "";
-}
-
-const YamlNode* Field(const YamlNode& map, std::string_view name) {
-  for (size_t i = 0; i < map.children.size(); i += 2) {
-    if (map.children[i]->text == name)
-      return map.children[i + 1];
-  }
-  return nullptr;
-}
-
 // Rust's str::trim, as far as ASCII goes.
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -50,62 +29,6 @@ std::string_view Trim(std::string_view text) {
   if (begin == std::string_view::npos)
     return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-bool IsDigits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// A plain scalar that YAML's core schema reads as a number or a truth value, so not as text.
-bool IsPlainNumber(std::string_view text) {
-  if (!text.empty() && (text.front() == '-' || text.front() == '+'))
-    text.remove_prefix(1);
-  const size_t point = text.find('.');
-  return IsDigits(text.substr(0, point)) &&
-         (point == std::string_view::npos || IsDigits(text.substr(point + 1)));
-}
-
-std::optional<bool> AsBool(const YamlNode& node) {
-  if (node.kind != Kind::kScalar || node.quoted || node.foreign_tag)
-    return std::nullopt;
-  if (node.text == "true" || node.text == "True" || node.text == "TRUE")
-    return true;
-  if (node.text == "false" || node.text == "False" || node.text == "FALSE")
-    return false;
-  return std::nullopt;
-}
-
-// The value of a plain integer (decimal, 0x or 0o), clamped to what a port could never be. Empty if
-// the scalar is no integer.
-std::optional<int64_t> AsInteger(const YamlNode& node) {
-  constexpr int64_t kLarge = int64_t{1} << 40;
-  if (node.kind != Kind::kScalar || node.quoted || node.foreign_tag)
-    return std::nullopt;
-  std::string_view digits = node.text;
-  const bool negative = !digits.empty() && digits.front() == '-';
-  if (!digits.empty() && (negative || digits.front() == '+'))
-    digits.remove_prefix(1);
-  int64_t base = 10;
-  if (digits.substr(0, 2) == "0x" || digits.substr(0, 2) == "0o") {
-    base = digits[1] == 'x' ? 16 : 8;
-    digits.remove_prefix(2);
-  } else if (digits.size() > 1 && digits.front() == '0') {
-    return std::nullopt;  // 0443 is text in YAML 1.2 and octal in 1.1
-  }
-  int64_t value = 0;
-  for (const char c : digits) {
-    const int64_t digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : base;
-    if (digit >= base)
-      return std::nullopt;
-    value = std::min(value * base + digit, kLarge);
-  }
-  if (digits.empty())
-    return std::nullopt;
-  return negative ? -value : value;
 }
 
 class PolicyParser {
@@ -158,7 +81,7 @@ class PolicyParser {
   absl::Status ExpectMap(const YamlNode& node, const std::string& where) const {
     if (node.kind == Kind::kMap && !node.foreign_tag)
       return absl::OkStatus();
-    return Error(where, node.line, "must be a map of names to values, not " + Found(node));
+    return Error(where, node.line, "must be a map of names to values, not " + Described(node));
   }
 
   // Null counts as an empty list.
@@ -166,14 +89,7 @@ class PolicyParser {
                           const std::string& remedy) const {
     if ((node.kind == Kind::kSequence && !node.foreign_tag) || node.kind == Kind::kNull)
       return absl::OkStatus();
-    return Error(where, node.line, "must be a list, not " + Found(node) + "; " + remedy);
-  }
-
-  static std::string Found(const YamlNode& node) {
-    if (node.foreign_tag)
-      return "a value with a YAML tag of its own";
-    return std::string(NameOf(node.kind)) +
-           (node.kind == Kind::kScalar ? " " + Quoted(node.text) : "");
+    return Error(where, node.line, "must be a list, not " + Described(node) + "; " + remedy);
   }
 
   // Text of a field that is absent or a string. Plain numbers and truth values are not strings.
@@ -184,8 +100,8 @@ class PolicyParser {
       return absl::OkStatus();
     const std::string here = where + "." + std::string(name);
     if (node->kind != Kind::kScalar || node->foreign_tag)
-      return Error(here, node->line, "must be text, not " + Found(*node));
-    if (!node->quoted && (IsPlainNumber(node->text) || AsBool(*node))) {
+      return Error(here, node->line, "must be text, not " + Described(*node));
+    if (IsPlainNumberOrBool(*node)) {
       return Error(here, node->line,
                    "must be text, not the number or truth value " + Quoted(node->text) +
                        "; put it in quotes if it is meant as text");
@@ -199,7 +115,8 @@ class PolicyParser {
   absl::StatusOr<int64_t> ReadPort(const YamlNode& node, const Where& where, int64_t lowest) const {
     const std::optional<int64_t> port = AsInteger(node);
     if (!port) {
-      return Error(where(), node.line, "must be a whole number without quotes, not " + Found(node));
+      return Error(where(), node.line,
+                   "must be a whole number without quotes, not " + Described(node));
     }
     if (*port < lowest || *port > 65535) {
       return Error(where(), node.line,
@@ -267,7 +184,7 @@ class PolicyParser {
       const std::string here = where + "[" + std::to_string(i) + "]";
       if (binary.kind != Kind::kMap) {
         return Error(here, binary.line,
-                     "must be a map with 'path', not " + Found(binary) +
+                     "must be a map with 'path', not " + Described(binary) +
                          "; write '- path: /usr/bin/program'");
       }
       RL_RETURN_IF_ERROR(RefuseUnknown(binary, kBinarySchema, here));
@@ -361,7 +278,7 @@ class PolicyParser {
       const std::optional<bool> value = AsBool(*derived);
       if (!value) {
         return Error(where + ".provider_credentialed", derived->line,
-                     "must be true or false, not " + Found(*derived));
+                     "must be true or false, not " + Described(*derived));
       }
       credentialed = credentialed || *value;
     }

@@ -9,10 +9,11 @@
 #include <tuple>
 #include <utility>
 
+#include "routes/authority.h"
 #include "routes/host_pattern.h"
-#include "routes/match.h"
 #include "routes/path_pattern.h"
 #include "routes/quoted.h"
+#include "routes/request_path.h"
 
 namespace routelens {
 namespace {

@@ -5,6 +5,9 @@
 
 #include <ostream>
 
+#include "routes/authority.h"
+#include "routes/request_path.h"
+
 namespace routelens {
 
 void PrintTo(MatchVerdict verdict, std::ostream* out) {

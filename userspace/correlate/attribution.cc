@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "userspace/correlate/attribution.h"
 
+#include "routes/request_path.h"
+
 namespace routelens {
 namespace {
 

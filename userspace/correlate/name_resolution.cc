@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "routes/match.h"
+#include "routes/authority.h"
 
 namespace routelens {
 namespace {

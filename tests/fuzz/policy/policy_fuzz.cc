@@ -12,8 +12,10 @@
 #include <string_view>
 
 #include "base/status_util.h"
+#include "routes/authority.h"
 #include "routes/match.h"
 #include "routes/policy.h"
+#include "routes/request_path.h"
 
 namespace {
 
