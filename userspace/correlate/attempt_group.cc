@@ -60,12 +60,7 @@ uint64_t AttemptGroups::Join(const Flow& flow, BootTime now) {
   Group* group = FindToJoin(key, flow, now, &id);
   if (!group) {
     if (groups_.size() >= groups_.capacity()) {
-      uint64_t oldest = 0;
-      groups_.ForEach([&](uint64_t candidate, const Group&) {
-        if (oldest == 0)
-          oldest = candidate;
-      });
-      Erase(oldest);
+      Erase(*groups_.idlest());
       evicted_++;
     }
     id = ++last_id_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "userspace/classify/thresholds.h"
+#include "userspace/correlate/attempt_group.h"
 
 namespace routelens {
 namespace {
@@ -39,31 +39,18 @@ bool IsResolverFailure(int result) {
   }
 }
 
-// "api" and "api.corp.example" may be one search list; "api" and "apis" are not.
-bool SameSearch(std::string_view a, std::string_view b) {
-  const std::string_view shorter = a.size() < b.size() ? a : b;
-  const std::string_view longer = a.size() < b.size() ? b : a;
-  if (shorter.empty() || longer.substr(0, shorter.size()) != shorter)
-    return false;
-  return longer.size() == shorter.size() || longer[shorter.size()] == '.';
-}
-
 }  // namespace
 
-DnsLookups::Lookup* DnsLookups::Find(const ProcessKey& process, std::string_view name, BootTime now,
-                                     uint64_t* id) {
+LookupState* DnsLookups::Find(const ProcessKey& process, std::string_view name, BootTime now,
+                              uint64_t* id) {
   auto own = by_process_.find(process);
   if (own == by_process_.end())
     return nullptr;
   for (const uint64_t candidate : own->second) {
-    Lookup* lookup = lookups_.Find(candidate);
+    LookupState* lookup = lookups_.Find(candidate);
     if (!lookup || lookup->reported || lookup->deadline < now)
       continue;
-    const bool same =
-        SameSearch(lookup->resolver_name, name) ||
-        std::any_of(lookup->questions.begin(), lookup->questions.end(),
-                    [name](const Question& question) { return SameSearch(question.name, name); });
-    if (same) {
+    if (AsksFor(*lookup, name)) {
       *id = candidate;
       return lookup;
     }
@@ -71,19 +58,14 @@ DnsLookups::Lookup* DnsLookups::Find(const ProcessKey& process, std::string_view
   return nullptr;
 }
 
-DnsLookups::Lookup& DnsLookups::Open(const ProcessKey& process, BoundaryIndex boundary, Role role,
-                                     BootTime now, uint64_t* id) {
+LookupState& DnsLookups::Open(const ProcessKey& process, BoundaryIndex boundary, Role role,
+                              BootTime now, uint64_t* id) {
   if (lookups_.size() >= lookups_.capacity()) {
-    uint64_t oldest = 0;
-    lookups_.ForEach([&](uint64_t candidate, const Lookup&) {
-      if (oldest == 0)
-        oldest = candidate;
-    });
-    Erase(oldest);
+    Erase(*lookups_.idlest());
     evicted_++;
   }
   *id = ++last_id_;
-  Lookup& lookup = lookups_.Insert(*id, [](uint64_t, const Lookup&) {});
+  LookupState& lookup = lookups_.Insert(*id, [](uint64_t, const LookupState&) {});
   lookup.boundary = boundary;
   lookup.role = role;
   lookup.process = process;
@@ -98,13 +80,14 @@ bool DnsLookups::AskedByAnother(const DnsContext& context, std::string_view name
   if (same_name == by_name_.end())
     return false;
   for (const uint64_t id : same_name->second) {
-    const Lookup* other = lookups_.Find(id);
+    const LookupState* other = lookups_.Find(id);
     if (!other || other->boundary != context.boundary || other->process == context.process ||
         other->done || other->reported)
       continue;
-    const bool waits = std::any_of(
-        other->questions.begin(), other->questions.end(),
-        [&](const Question& q) { return q.state == State::kPending && q.name == name; });
+    const bool waits =
+        std::any_of(other->questions.begin(), other->questions.end(), [&](const AskedQuestion& q) {
+          return q.state == QuestionState::kPending && q.name == name;
+        });
     if (waits)
       return true;
   }
@@ -127,30 +110,28 @@ void DnsLookups::OnMessage(const DnsMessage& message, bool from_server, const Dn
 void DnsLookups::OnQuestion(const DnsMessage& message, const DnsContext& context, BootTime now) {
   const DnsQuestion& asked = message.questions.front();
   uint64_t id = 0;
-  Lookup* lookup = Find(context.process, asked.name, now, &id);
+  LookupState* lookup = Find(context.process, asked.name, now, &id);
   if (!lookup) {
     const bool passes_on = AskedByAnother(context, asked.name);
     lookup = &Open(context.process, context.boundary, context.role, now, &id);
     lookup->context_only = passes_on || context.after_loss;
   }
   lookup->last = now;
-  auto question =
-      std::find_if(lookup->questions.begin(), lookup->questions.end(),
-                   [&](const Question& q) { return q.name == asked.name && q.type == asked.type; });
-  if (question == lookup->questions.end()) {
+  AskedQuestion* question = FindQuestion(*lookup, asked.name, asked.type);
+  if (!question) {
     if (lookup->questions.size() >= kMaxQuestions)
       return;
-    question = lookup->questions.insert(question, Question{});
+    question = &lookup->questions.emplace_back();
     question->name = asked.name;
     question->type = asked.type;
     question->first_asked = now;
     auto& askers = by_name_[asked.name];
     if (std::find(askers.begin(), askers.end(), id) == askers.end())
       askers.push_back(id);
-  } else if (question->state == State::kAddresses) {
+  } else if (question->state == QuestionState::kAddresses) {
     return;
   }
-  question->state = State::kPending;
+  question->state = QuestionState::kPending;
   question->asked = now;
   if (question->transmits.size() >= kMaxTransmits)
     question->transmits.erase(question->transmits.begin());
@@ -162,18 +143,16 @@ void DnsLookups::OnAnswer(const DnsMessage& message, const DnsContext& context, 
                           BootTime now) {
   const DnsQuestion& asked = message.questions.front();
   uint64_t id = 0;
-  Lookup* lookup = Find(context.process, asked.name, now, &id);
+  LookupState* lookup = Find(context.process, asked.name, now, &id);
   if (!lookup)
     return;  // late, or to a question that was not seen: an answer alone proves nothing
-  auto question =
-      std::find_if(lookup->questions.begin(), lookup->questions.end(),
-                   [&](const Question& q) { return q.name == asked.name && q.type == asked.type; });
-  if (question == lookup->questions.end())
+  AskedQuestion* question = FindQuestion(*lookup, asked.name, asked.type);
+  if (!question)
     return;
-  const bool expected =
-      std::any_of(question->transmits.begin(), question->transmits.end(),
-                  [&](const Transmit& t) { return t.flow == context.flow && t.id == message.id; });
-  if (!expected || question->state == State::kAddresses)
+  const bool expected = std::any_of(
+      question->transmits.begin(), question->transmits.end(),
+      [&](const DnsTransmit& t) { return t.flow == context.flow && t.id == message.id; });
+  if (!expected || question->state == QuestionState::kAddresses)
     return;
   lookup->last = now;
   const DnsAnswer answer = AnswerOf(message);
@@ -181,22 +160,22 @@ void DnsLookups::OnAnswer(const DnsMessage& message, const DnsContext& context, 
     names.Add(context.process, asked.name, answer.addresses, Seconds(answer.ttl_s),
               NameSource::kDns, lookup->start, now);
     // With TC too: the asker may be content with what it got.
-    question->state = State::kAddresses;
+    question->state = QuestionState::kAddresses;
     lookup->done = true;
   } else if (message.truncated) {
     return;  // to be asked again over TCP: still pending
   } else if (message.incomplete) {
-    question->state = State::kUnreadable;
+    question->state = QuestionState::kUnreadable;
   } else if (message.rcode == kDnsNoError) {
-    question->state = State::kEmpty;
+    question->state = QuestionState::kEmpty;
   } else if (message.rcode == kDnsNxDomain) {
-    question->state = State::kNxDomain;
+    question->state = QuestionState::kNxDomain;
   } else if (message.rcode == kDnsServFail) {
-    question->state = State::kServFail;
+    question->state = QuestionState::kServFail;
   } else if (message.rcode == kDnsRefused) {
-    question->state = State::kRefused;
+    question->state = QuestionState::kRefused;
   } else {
-    question->state = State::kOtherError;
+    question->state = QuestionState::kOtherError;
   }
   question->answered = now;
   Settle(id, *lookup, now);
@@ -216,19 +195,20 @@ void DnsLookups::OnResolver(const ResolverResult& result, BoundaryIndex boundary
 
   // All look-ups of this process for that name were this call's; the first one speaks.
   uint64_t first_id = 0;
-  Lookup* first = nullptr;
+  LookupState* first = nullptr;
   bool swallowed = false;
   auto own = by_process_.find(process);
   if (own != by_process_.end()) {
     for (const uint64_t candidate : own->second) {
-      Lookup* lookup = lookups_.Find(candidate);
+      LookupState* lookup = lookups_.Find(candidate);
       if (!lookup)
         continue;
-      const bool same =
-          SameSearch(lookup->resolver_name, name) ||
-          std::any_of(lookup->questions.begin(), lookup->questions.end(), [&](const Question& q) {
-            return q.name == name || (q.name.size() > name.size() && SameSearch(q.name, name));
-          });
+      const bool same = IsSameSearch(lookup->resolver_name, name) ||
+                        std::any_of(lookup->questions.begin(), lookup->questions.end(),
+                                    [&](const AskedQuestion& q) {
+                                      return q.name == name || (q.name.size() > name.size() &&
+                                                                IsSameSearch(q.name, name));
+                                    });
       if (!same || lookup->last < result.started)
         continue;
       if (lookup->reported) {
@@ -264,25 +244,23 @@ void DnsLookups::OnSocketClosed(const ProcessKey& process, FlowId flow, BootTime
   if (own == by_process_.end())
     return;
   for (const uint64_t id : own->second) {
-    Lookup* lookup = lookups_.Find(id);
+    LookupState* lookup = lookups_.Find(id);
     if (!lookup || lookup->done || lookup->reported)
       continue;
     bool touched = false;
     bool open = false;
-    for (Question& question : lookup->questions) {
-      for (Transmit& transmit : question.transmits) {
+    for (AskedQuestion& question : lookup->questions) {
+      for (DnsTransmit& transmit : question.transmits) {
         if (transmit.flow == flow && !transmit.closed) {
           transmit.closed = true;
           touched = true;
         }
-        open = open || (question.state == State::kPending && !transmit.closed);
+        open = open || (question.state == QuestionState::kPending && !transmit.closed);
       }
     }
     if (!touched || open)
       continue;
-    const bool pending = std::any_of(lookup->questions.begin(), lookup->questions.end(),
-                                     [](const Question& q) { return q.state == State::kPending; });
-    if (!pending)
+    if (!HasPending(*lookup))
       continue;
     lookup->given_up = true;
     lookup->last = now;
@@ -295,7 +273,7 @@ void DnsLookups::OnProcessExit(const ProcessKey& process, BootTime now) {
   if (own == by_process_.end())
     return;
   for (const uint64_t id : own->second) {
-    Lookup* lookup = lookups_.Find(id);
+    LookupState* lookup = lookups_.Find(id);
     if (!lookup || lookup->done || lookup->reported || lookup->given_up)
       continue;
     lookup->given_up = true;
@@ -304,14 +282,13 @@ void DnsLookups::OnProcessExit(const ProcessKey& process, BootTime now) {
   }
 }
 
-void DnsLookups::Settle(uint64_t id, Lookup& lookup, BootTime now) {
-  const bool pending = std::any_of(lookup.questions.begin(), lookup.questions.end(),
-                                   [](const Question& q) { return q.state == State::kPending; });
+void DnsLookups::Settle(uint64_t id, LookupState& lookup, BootTime now) {
+  const bool pending = HasPending(lookup);
   // A new question of an asker that seemed to have given up.
   if (pending && lookup.given_up && !lookup.resolver_failed && !lookup.done) {
-    for (const Question& question : lookup.questions) {
-      for (const Transmit& transmit : question.transmits) {
-        if (question.state == State::kPending && !transmit.closed && question.asked == now)
+    for (const AskedQuestion& question : lookup.questions) {
+      for (const DnsTransmit& transmit : question.transmits) {
+        if (question.state == QuestionState::kPending && !transmit.closed && question.asked == now)
           lookup.given_up = false;
       }
     }
@@ -324,72 +301,8 @@ void DnsLookups::Settle(uint64_t id, Lookup& lookup, BootTime now) {
   timers_.Set(lookup.deadline, TimerKind::kLookup, id);
 }
 
-LookupEvidence DnsLookups::EvidenceOf(const Lookup& lookup, BootTime now) const {
-  LookupEvidence evidence;
-  evidence.resolver_failed = lookup.resolver_failed;
-  evidence.resolver_may_not_have_asked = lookup.resolver_was_quick && lookup.questions.empty();
-  const Question* unanswered = nullptr;
-  const Question* refused = nullptr;  // the last that was answered with an error
-  bool empty = false;
-  bool unreadable = false;
-  for (const Question& question : lookup.questions) {
-    switch (question.state) {
-      case State::kPending:
-        if (!unanswered || question.first_asked < unanswered->first_asked)
-          unanswered = &question;
-        break;
-      case State::kEmpty:
-        empty = true;
-        break;
-      case State::kUnreadable:
-      case State::kAddresses:
-        unreadable = true;
-        break;
-      default:
-        if (!refused || question.answered >= refused->answered)
-          refused = &question;
-        break;
-    }
-  }
-  if (unanswered && (!refused || refused->name != unanswered->name)) {
-    const BootTime until = lookup.given_up ? lookup.last : now;
-    const bool in_earnest =
-        lookup.resolver_failed || until - unanswered->first_asked >= kGiveUpAfter;
-    evidence.wire = in_earnest ? LookupResult::kNoAnswer : LookupResult::kCancelled;
-  } else if (unreadable) {
-    evidence.wire = LookupResult::kUnreadable;
-  } else if (refused) {
-    evidence.wire = refused->state == State::kNxDomain   ? LookupResult::kNxDomain
-                    : refused->state == State::kServFail ? LookupResult::kServFail
-                    : refused->state == State::kRefused  ? LookupResult::kRefused
-                                                         : LookupResult::kOtherError;
-  } else if (empty) {
-    evidence.wire = LookupResult::kEmpty;
-  }
-  return evidence;
-}
-
-FailedLookup DnsLookups::Report(const Lookup& lookup, BootTime now) const {
-  FailedLookup failed{.boundary = lookup.boundary,
-                      .role = lookup.role,
-                      .process = lookup.process,
-                      .name = lookup.resolver_name,
-                      .start = lookup.start,
-                      .end = lookup.last,
-                      .evidence = EvidenceOf(lookup, now)};
-  if (failed.name.empty()) {
-    for (const Question& question : lookup.questions) {
-      if (failed.name.empty() || question.name.size() < failed.name.size())
-        failed.name = question.name;
-    }
-  }
-  if (failed.evidence.wire == LookupResult::kNoAnswer && !lookup.given_up)
-    failed.end = now;
-  return failed;
-}
-
 std::optional<FailedLookup> DnsLookups::Take(uint64_t id, BootTime now) {
-  Lookup* lookup = lookups_.Find(id);
+  LookupState* lookup = lookups_.Find(id);
   if (!lookup)
     return std::nullopt;
   if (lookup->deadline > now) {
@@ -401,7 +314,7 @@ std::optional<FailedLookup> DnsLookups::Take(uint64_t id, BootTime now) {
     Erase(id);
     return std::nullopt;
   }
-  FailedLookup failed = Report(*lookup, now);
+  FailedLookup failed = ReportOf(*lookup, now);
   // Kept for a while, so that getaddrinfo's word about the same is not taken for another failure.
   lookup->reported = true;
   lookup->deadline = now + kDnsGiveUp;
@@ -412,12 +325,12 @@ std::optional<FailedLookup> DnsLookups::Take(uint64_t id, BootTime now) {
 
 std::vector<FailedLookup> DnsLookups::TakeAllFailed(BootTime now) {
   std::vector<FailedLookup> failed;
-  lookups_.ForEach([&](uint64_t, Lookup& lookup) {
-    const bool pending = std::any_of(lookup.questions.begin(), lookup.questions.end(),
-                                     [](const Question& q) { return q.state == State::kPending; });
-    if (lookup.done || lookup.reported || lookup.context_only || (pending && !lookup.given_up))
+  lookups_.ForEach([&](uint64_t, LookupState& lookup) {
+    if (lookup.done || lookup.reported || lookup.context_only ||
+        (HasPending(lookup) && !lookup.given_up)) {
       return;
-    failed.push_back(Report(lookup, now));
+    }
+    failed.push_back(ReportOf(lookup, now));
     lookup.reported = true;
   });
   return failed;
@@ -426,7 +339,7 @@ std::vector<FailedLookup> DnsLookups::TakeAllFailed(BootTime now) {
 size_t DnsLookups::DropBoundary(BoundaryIndex boundary) {
   std::vector<uint64_t> ids;
   size_t open = 0;
-  lookups_.ForEach([&](uint64_t id, const Lookup& lookup) {
+  lookups_.ForEach([&](uint64_t id, const LookupState& lookup) {
     if (lookup.boundary != boundary)
       return;
     ids.push_back(id);
@@ -438,7 +351,7 @@ size_t DnsLookups::DropBoundary(BoundaryIndex boundary) {
 }
 
 void DnsLookups::Erase(uint64_t id) {
-  const Lookup* lookup = lookups_.Find(id);
+  const LookupState* lookup = lookups_.Find(id);
   if (!lookup)
     return;
   auto own = by_process_.find(lookup->process);
@@ -448,7 +361,7 @@ void DnsLookups::Erase(uint64_t id) {
     if (ids.empty())
       by_process_.erase(own);
   }
-  for (const Question& question : lookup->questions) {
+  for (const AskedQuestion& question : lookup->questions) {
     auto same_name = by_name_.find(question.name);
     if (same_name == by_name_.end())
       continue;

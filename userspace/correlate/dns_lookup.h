@@ -27,8 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/string_map.h"
-#include "userspace/classify/evidence.h"
-#include "userspace/correlate/attempt_group.h"
+#include "userspace/correlate/lookup_state.h"
 #include "userspace/correlate/timer_queue.h"
 #include "userspace/decode/dns_message.h"
 #include "userspace/model/events.h"
@@ -37,17 +36,9 @@
 
 namespace routelens {
 
+// A question that nobody has answered for so long is not waited for any more; so long, too, a
+// failure is remembered that has been told.
 constexpr Duration kDnsGiveUp = Seconds(15);
-
-struct FailedLookup {
-  BoundaryIndex boundary{};
-  Role role = Role::kWorkload;
-  ProcessKey process;
-  std::string name;  // as the program asked, where that is known; else the shortest name asked
-  BootTime start;
-  BootTime end;
-  LookupEvidence evidence;
-};
 
 // Where a DNS message came from.
 struct DnsContext {
@@ -67,12 +58,14 @@ class DnsLookups {
   void OnMessage(const DnsMessage& message, bool from_server, const DnsContext& context,
                  NameTable& names, BootTime now);
 
+  // getaddrinfo has returned: the second witness of the same look-up, or the only one.
   void OnResolver(const ResolverResult& result, BoundaryIndex boundary, Role role, NameTable& names,
                   BootTime now);
 
   // A socket that may have carried questions of this process is gone.
   void OnSocketClosed(const ProcessKey& process, FlowId flow, BootTime now);
 
+  // Whatever the process still asked, it has given up.
   void OnProcessExit(const ProcessKey& process, BootTime now);
 
   // The look-up's timer has fired. What failed, if it has.
@@ -84,70 +77,23 @@ class DnsLookups {
   // Forgets the open look-ups of a boundary; returns how many.
   size_t DropBoundary(BoundaryIndex boundary);
 
+  // Look-ups that had to make room.
   uint64_t evicted() const { return evicted_; }
 
   size_t size() const { return lookups_.size(); }
 
  private:
-  enum class State : uint8_t {
-    kPending,
-    kAddresses,
-    kEmpty,
-    kNxDomain,
-    kServFail,
-    kRefused,
-    kOtherError,
-    kUnreadable,
-  };
-
-  // One (re)transmission: an answer counts only for one of these.
-  struct Transmit {
-    FlowId flow{};
-    uint16_t id = 0;
-    bool closed = false;
-  };
-
-  struct Question {
-    std::string name;
-    uint16_t type = 0;
-    State state = State::kPending;
-    BootTime first_asked;
-    BootTime asked;
-    BootTime answered;
-    absl::InlinedVector<Transmit, 1> transmits;
-  };
-
-  struct Lookup {
-    BoundaryIndex boundary{};
-    Role role = Role::kWorkload;
-    ProcessKey process;
-    BootTime start;
-    BootTime last;  // last thing that happened
-    BootTime deadline;
-    BootTime armed;  // the earliest timer that is set
-    std::string resolver_name;
-    bool done = false;
-    bool reported = false;
-    bool context_only = false;  // passed on for another, or known in part only
-    bool given_up = false;
-    bool resolver_failed = false;
-    bool resolver_was_quick = false;
-    absl::InlinedVector<Question, 2> questions;
-  };
-
-  Lookup* Find(const ProcessKey& process, std::string_view name, BootTime now, uint64_t* id);
-  Lookup& Open(const ProcessKey& process, BoundaryIndex boundary, Role role, BootTime now,
-               uint64_t* id);
+  LookupState* Find(const ProcessKey& process, std::string_view name, BootTime now, uint64_t* id);
+  LookupState& Open(const ProcessKey& process, BoundaryIndex boundary, Role role, BootTime now,
+                    uint64_t* id);
   bool AskedByAnother(const DnsContext& context, std::string_view name);
   void OnQuestion(const DnsMessage& message, const DnsContext& context, BootTime now);
   void OnAnswer(const DnsMessage& message, const DnsContext& context, NameTable& names,
                 BootTime now);
-  void Settle(uint64_t id, Lookup& lookup, BootTime now);
-  LookupEvidence EvidenceOf(const Lookup& lookup, BootTime now) const;
-  FailedLookup Report(const Lookup& lookup, BootTime now) const;
+  void Settle(uint64_t id, LookupState& lookup, BootTime now);
   void Erase(uint64_t id);
 
-  BoundedTable<uint64_t, Lookup> lookups_;
+  BoundedTable<uint64_t, LookupState> lookups_;
   absl::flat_hash_map<ProcessKey, absl::InlinedVector<uint64_t, 2>> by_process_;
   StringMap<absl::InlinedVector<uint64_t, 1>> by_name_;  // look-ups that asked for it
   TimerQueue& timers_;

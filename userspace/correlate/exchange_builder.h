@@ -91,8 +91,6 @@ class ExchangeBuilder {
   // Entries that had to make room in a full table.
   uint64_t evicted() const;
 
-  size_t open_flows() const { return flows_.size(); }
-
  private:
   struct Boundary {
     explicit Boundary(size_t max_names) : names(max_names) {}
@@ -130,7 +128,6 @@ class ExchangeBuilder {
 
   void OnTlsBytes(Flow& flow, const StreamBytes& bytes);
   void OnDnsBytes(Flow& flow, const StreamBytes& bytes, BootTime now);
-  void AfterTls(Flow& flow, BootTime now);
   void EndAttempt(Flow& flow, const ExchangeEvidence& evidence, BootTime now);
   void FinishConnection(Flow& flow);
   void EndConnection(Flow& flow, const FlowEnd& end, BootTime now);
@@ -147,6 +144,7 @@ class ExchangeBuilder {
   NamedPeer PeerOf(const Flow& flow, const PendingRequest* request);
   bool KnowsAllNames(BoundaryIndex boundary, const ProcessKey& process);
   ProxyKnowledge ProxyKnowledgeOf(const Flow& flow, uint16_t port, BootTime since);
+  static bool HasUnjudgedConnection(const Flow& flow);
   static bool HasOpenExchange(const Flow& flow);
   static bool HasUnreadAnswer(const Flow& flow);
   EndedExchange ExchangeOf(const Flow& flow, const PendingRequest* request, const FlowEnd* end,

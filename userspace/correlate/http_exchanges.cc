@@ -28,6 +28,10 @@ bool AddRequest(HttpRequestHead&& head, BootTime start, Flow& flow) {
   return true;
 }
 
+bool IsConnect(const PendingRequest& request) {
+  return request.method == HttpMethod::kConnect && request.form == HttpForm::kAuthority;
+}
+
 bool IsInterim(const HttpResponseHead& head) {
   return !head.malformed && !head.unknown && head.status >= 100 && head.status < 200 &&
          head.status != 101;
@@ -64,7 +68,7 @@ RequestEvidence RequestEvidenceOf(const PendingRequest& request, const HttpRespo
   RequestEvidence e;
   e.method = request.method;
   e.with_session = request.with_session;
-  e.is_connect = request.method == HttpMethod::kConnect && request.form == HttpForm::kAuthority;
+  e.is_connect = IsConnect(request);
   e.via_proxy = !e.is_connect && (request.in_tunnel || request.form == HttpForm::kAbsolute);
   e.waited = end - request.start;
   if (answer) {

@@ -25,6 +25,9 @@ bool AddRequest(HttpRequestHead&& head, BootTime start, Flow& flow);
 // an answer without its request, and for one whose request was lost.
 std::optional<PendingRequest> TakeAnswered(const HttpResponseHead& head, BootTime now, Flow& flow);
 
+// True for a request that asks a proxy for a tunnel.
+bool IsConnect(const PendingRequest& request);
+
 // True for the answers that are not the last word: 100, 102, 103, ...
 bool IsInterim(const HttpResponseHead& head);
 

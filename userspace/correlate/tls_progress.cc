@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "userspace/classify/library_reasons.h"
+
 namespace routelens {
 namespace {
 
@@ -178,16 +180,13 @@ void FromServer(const TlsRecord& record, BootTime now, TlsFacts& facts) {
 
 void ApplyClientHello(const ClientHello& hello, TlsFacts& facts) {
   facts.client_hello_read = true;
-  facts.has_sni = !hello.server_name.empty();
   facts.encrypted_hello = hello.encrypted_client_hello;
 }
 
 void ApplyServerHello(const ServerHello& hello, bool resumes, TlsFacts& facts) {
   facts.server_hello = true;
-  if (hello.is_hello_retry_request) {
-    facts.retry_requested = true;
+  if (hello.is_hello_retry_request)
     return;
-  }
   facts.version = hello.version;
   facts.resumed = facts.resumed || resumes;
 }
@@ -197,6 +196,28 @@ void ApplyTlsRecord(const TlsRecord& record, BootTime now, TlsFacts& facts) {
     FromClient(record, now, facts);
   else
     FromServer(record, now, facts);
+}
+
+void ApplyLibraryCall(const LibraryCall& call, LibraryFacts& facts) {
+  switch (call.op) {
+    case LibraryOp::kVerify:
+      facts.verify_error = static_cast<int32_t>(call.value);
+      return;
+    case LibraryOp::kVerifyAsked:
+      if (facts.verify_error == 0)
+        facts.verify_error = static_cast<int32_t>(call.value);
+      return;
+    case LibraryOp::kError:
+      // A shutdown during the handshake is the consequence of an earlier failure.
+      if (facts.error == 0 && call.value != kReasonShutdownWhileInInit)
+        facts.error = static_cast<int32_t>(call.value);
+      return;
+    case LibraryOp::kResult:
+    case LibraryOp::kHelloRandom:
+    case LibraryOp::kFree:
+    case LibraryOp::kStart:
+      return;
+  }
 }
 
 void StartNextTlsExchange(TlsFacts& facts) {

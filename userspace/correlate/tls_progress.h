@@ -4,7 +4,7 @@
 // of protected records tell the messages of TLS 1.3 apart as measured with real clients (design:
 // evidence): Finished is 53 or 69, an empty Certificate 25, an alert 19; Java adds 16 to each.
 //
-// Pure functions over TlsFacts; records of one direction come in order.
+// Pure functions over TlsFacts and LibraryFacts; records of one direction come in order.
 #pragma once
 
 #include "userspace/classify/evidence.h"
@@ -20,6 +20,9 @@ void ApplyServerHello(const ServerHello& hello, bool resumes, TlsFacts& facts);
 
 // One record's head, in either direction.
 void ApplyTlsRecord(const TlsRecord& record, BootTime now, TlsFacts& facts);
+
+// What the library said of the session; the first cause stays.
+void ApplyLibraryCall(const LibraryCall& call, LibraryFacts& facts);
 
 // An answer was read on this connection by other means: what the client sends next is a new
 // request.

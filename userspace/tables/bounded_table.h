@@ -79,6 +79,9 @@ class BoundedTable {
     return true;
   }
 
+  // The key that would make room next, or nullptr when the table is empty.
+  const Key* idlest() const { return head_ == kNoSlot ? nullptr : &slots_[head_].key; }
+
   // visit(key, value), idlest first. The visitor must not change the table.
   template <typename Visit>
   void ForEach(Visit&& visit) {

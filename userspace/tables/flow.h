@@ -4,9 +4,9 @@
 // they came; what they mean is for correlate/ and classify/. Bytes of the wire are never kept here.
 //
 // Life of a flow:
-//   kConnecting  --Established-->  kEstablished  --FlowEnd-->  (erased, after a reset a little
-//   later) kConnecting  --ConnectError or FlowEnd-->  (erased; the attempt group keeps what is
-//   needed)
+//   kConnecting  --Established-->              kEstablished  --FlowEnd-->  erased *
+//   kConnecting  --ConnectError or FlowEnd-->  erased; the attempt group keeps what is needed
+// * After a reset a little later: its library may still tell what came before.
 // A pre-existing flow starts as kEstablished.
 #pragma once
 
@@ -46,10 +46,8 @@ struct TlsFacts {
   BootTime first_client_data;      // of the running exchange: after the last answer
   uint16_t version = 0;            // 0x0303, 0x0304; 0 while unknown
   bool client_hello_read = false;  // its bytes were there and made sense
-  bool has_sni = false;
   bool encrypted_hello = false;
   bool server_hello = false;
-  bool retry_requested = false;
   bool resumed = false;
   bool early_data = false;
   bool not_tls = false;
@@ -77,7 +75,6 @@ struct LibraryFacts {
   bool spoke_http = false;   // its plaintext is being read: statuses will be seen
   int32_t verify_error = 0;  // X509_V_*, 0 is good
   int32_t error = 0;         // first reason that is not a consequence
-  bool saw_result = false;   // SSL_get_error told a class for a failed call
 };
 
 // One request that waits for its final answer.

@@ -19,15 +19,12 @@ void ProcessTable::Apply(const ProcessEvent& event, BootTime now) {
   switch (event.op) {
     case ProcessOp::kFork: {
       BootTime inherited;
-      ProcessKey parent_key;
       auto parent = by_tgid_.find(event.parent_tgid);
       if (parent != by_tgid_.end()) {
-        parent_key = parent->second;
-        if (const Process* known = processes_.Find(parent_key))
+        if (const Process* known = processes_.Find(parent->second))
           inherited = known->watched_since;
       }
-      Process& child = Get(key);
-      child = {.parent = parent_key, .watched_since = inherited};
+      Get(key).watched_since = inherited;
       by_tgid_[key.tgid] = key;
       break;
     }
@@ -36,7 +33,7 @@ void ProcessTable::Apply(const ProcessEvent& event, BootTime now) {
       by_tgid_[key.tgid] = key;
       break;
     case ProcessOp::kExit: {
-      Get(key).exited = true;
+      Get(key);  // counts as use: late events of its last moments may still come
       auto living = by_tgid_.find(key.tgid);
       if (living != by_tgid_.end() && living->second == key)
         by_tgid_.erase(living);
@@ -49,11 +46,6 @@ bool ProcessTable::WatchedThroughout(const ProcessKey& process, BootTime last_lo
   const Process* known = processes_.Find(process);
   return known && known->watched_since.known() &&
          (!last_loss.known() || last_loss < known->watched_since);
-}
-
-bool ProcessTable::HasExited(const ProcessKey& process) const {
-  const Process* known = processes_.Find(process);
-  return known && known->exited;
 }
 
 }  // namespace routelens

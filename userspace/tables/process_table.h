@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes of the boundaries: whose whole life was watched, and who has ended. A fork's child has
+// Processes of the boundaries: whose whole life was watched. A fork's child has
 // its parent's memory, and with it names that the parent had resolved: so a child's life counts as
 // watched only if its parent's does. An exec starts afresh.
 //
@@ -28,18 +28,13 @@ class ProcessTable {
   // `last_loss` (unknown: never) lies before that.
   bool WatchedThroughout(const ProcessKey& process, BootTime last_loss) const;
 
-  // False for processes never seen.
-  bool HasExited(const ProcessKey& process) const;
-
   uint64_t evicted() const { return evicted_; }
 
   size_t size() const { return processes_.size(); }
 
  private:
   struct Process {
-    ProcessKey parent;
     BootTime watched_since;  // unknown: not from its beginning
-    bool exited = false;
   };
 
   Process& Get(const ProcessKey& key);

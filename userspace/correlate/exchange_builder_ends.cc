@@ -64,12 +64,17 @@ bool ExchangeBuilder::HasUnreadAnswer(const Flow& flow) {
          !flow.judged && !flow.preexisting;
 }
 
+// Nothing that was read on it has been, or will be, an exchange of its own.
+bool ExchangeBuilder::HasUnjudgedConnection(const Flow& flow) {
+  return !flow.judged && flow.requests == 0 && flow.answers == 0 && !flow.unread_reported.known();
+}
+
 bool ExchangeBuilder::HasOpenExchange(const Flow& flow) {
   if (flow.is_dns || flow.preexisting)
     return !flow.outstanding.empty();
   if (flow.phase == FlowPhase::kConnecting || !flow.outstanding.empty())
     return true;
-  return !flow.judged && flow.requests == 0 && flow.answers == 0 && !flow.unread_reported.known();
+  return HasUnjudgedConnection(flow);
 }
 
 void ExchangeBuilder::DecideEarly(Flow& flow, BootTime now) {
@@ -99,7 +104,7 @@ void ExchangeBuilder::EndConnection(Flow& flow, const FlowEnd& end, BootTime now
     ReportUnreadable(flow, now);
     return;
   }
-  if (!flow.judged && flow.requests == 0 && flow.answers == 0 && !flow.unread_reported.known())
+  if (HasUnjudgedConnection(flow))
     Emit(ConnectionExchange(flow, &end, now));
 }
 
