@@ -185,6 +185,15 @@ Body DecodeTlsRecord(std::span<const std::byte> record) {
   return tls;
 }
 
+// The key is a flow's or a session's, by the witness.
+template <typename Wire, typename Head>
+void SetKey(const Wire& wire, Head& head) {
+  if (head.witness == HttpWitness::kWire)
+    head.flow = FlowOf(wire.key);
+  else
+    head.session = {OwnerOf(wire.owner).process, wire.key};
+}
+
 Body DecodeHttpRequest(std::span<const std::byte> record) {
   constexpr size_t kTextOffset = offsetof(rl_ev_http_request, text);
   rl_ev_http_request wire;
@@ -203,10 +212,7 @@ Body DecodeHttpRequest(std::span<const std::byte> record) {
     return DecodeFault::kBadValue;
   HttpRequestHead head;
   head.witness = *witness;
-  if (*witness == HttpWitness::kWire)
-    head.flow = FlowOf(wire.key);
-  else
-    head.session = {OwnerOf(wire.owner).process, wire.key};
+  SetKey(wire, head);
   head.request_index = wire.request_index;
   head.method = *method;
   head.form = *form;
@@ -229,10 +235,7 @@ Body DecodeHttpResponse(std::span<const std::byte> record) {
     return DecodeFault::kBadValue;
   HttpResponseHead head;
   head.witness = *witness;
-  if (*witness == HttpWitness::kWire)
-    head.flow = FlowOf(wire.key);
-  else
-    head.session = {OwnerOf(wire.owner).process, wire.key};
+  SetKey(wire, head);
   head.request_index = wire.request_index;
   head.status = wire.status;
   head.malformed = Has(wire.flags, RL_HTTP_MALFORMED);
