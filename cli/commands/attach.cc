@@ -20,11 +20,6 @@ namespace {
 
 constexpr uint64_t kAliveEveryNs = 500'000'000;
 
-int Fail(const absl::Status& status) {
-  PrintError(MessageOf(status));
-  return kExitFailed;
-}
-
 absl::StatusOr<BoundaryTarget> Resolve(const CgroupTree& tree, const AttachFlags& flags) {
   if (flags.pid > 0)
     return TargetOfProcess(tree, flags.pid);

@@ -41,6 +41,11 @@ void PrintError(std::string_view message) {
   (void)WriteAll(STDERR_FILENO, "routelens: " + Printable(message) + "\n");
 }
 
+int Fail(const absl::Status& status, int exit_status) {
+  PrintError(MessageOf(status));
+  return exit_status;
+}
+
 int PrintResult(std::string_view text) {
   const absl::Status status = WriteAll(STDOUT_FILENO, text);
   if (status.ok())

@@ -26,6 +26,9 @@ absl::Status WriteAll(int fd, std::string_view text);
 // "routelens: <message>" on standard error, made printable.
 void PrintError(std::string_view message);
 
+// PrintError with the status's message; returns `exit_status`, for the caller to return.
+int Fail(const absl::Status& status, int exit_status = kExitFailed);
+
 // To standard output. On failure prints an error and returns kExitFailed, else kExitOk.
 int PrintResult(std::string_view text);
 

@@ -67,11 +67,6 @@ class PipelineSink final : public RecordingSink {
   Report report_;
 };
 
-int Fail(const absl::Status& status, int exit_status) {
-  PrintError(MessageOf(status));
-  return exit_status;
-}
-
 }  // namespace
 
 int ReplayCommand(const ReplayFlags& flags) {

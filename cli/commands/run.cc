@@ -24,11 +24,6 @@ namespace {
 // What the command's last connections still have to tell, and what time decides about them.
 constexpr uint64_t kLingerNs = 500'000'000;
 
-int Fail(const absl::Status& status) {
-  PrintError(MessageOf(status));
-  return kExitFailed;
-}
-
 // Waits until the command has ended and the linger time is over, or a second request to end comes.
 void WaitForEnd(ParkedCommand& command, SignalRelay& relay, LiveSession& session) {
   using Kind = CommandState::Kind;

@@ -116,10 +116,7 @@ int WatchCommand(const WatchFlags& flags) {
   absl::Status status = WriteAll(chosen->second.get(), flags.all ? "all\n" : "summary\n");
   if (status.ok())
     status = ShowLines(chosen->second.get(), flags.json);
-  if (status.ok())
-    return kExitOk;
-  PrintError(MessageOf(status));
-  return kExitFailed;
+  return status.ok() ? kExitOk : Fail(status);
 }
 
 }  // namespace routelens
