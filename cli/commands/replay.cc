@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/status_util.h"
 #include "cli/commands/output.h"
 #include "cli/render/event_line.h"
 #include "cli/render/report_json.h"

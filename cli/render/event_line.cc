@@ -5,16 +5,13 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "cli/render/json_text.h"
 #include "cli/render/text.h"
 
 namespace routelens {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& value) {
-  return value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
 
 uint64_t Number(FlowId flow) {
   return static_cast<uint64_t>(flow);

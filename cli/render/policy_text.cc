@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/render/json_text.h"
 #include "cli/render/text.h"
 
 namespace routelens {
@@ -10,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Dump(const Json& value) {
-  return value.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
+std::string Document(const Json& value) {
+  return Dump(value, 2) + "\n";
 }
 
 Json ToJson(const Route& route) {
@@ -53,7 +54,7 @@ std::string RenderRoutesText(const Policy& policy) {
 std::string RenderRoutesJson(const Policy& policy) {
   Json routes = Json::array();
   for (const Route& route : policy.routes) routes.push_back(ToJson(route));
-  return Dump({{"routes", std::move(routes)}, {"warnings", WarningsOf(policy)}});
+  return Document({{"routes", std::move(routes)}, {"warnings", WarningsOf(policy)}});
 }
 
 std::string RenderCheckText(const Policy& policy, const std::string& source) {
@@ -69,9 +70,9 @@ std::string RenderCheckText(const Policy& policy, const std::string& source) {
 }
 
 std::string RenderCheckJson(const Policy& policy) {
-  return Dump({{"endpoints", policy.endpoints.size()},
-               {"routes", policy.routes.size()},
-               {"warnings", WarningsOf(policy)}});
+  return Document({{"endpoints", policy.endpoints.size()},
+                   {"routes", policy.routes.size()},
+                   {"warnings", WarningsOf(policy)}});
 }
 
 std::string RenderSubjectText(const Route& route) {
@@ -79,7 +80,7 @@ std::string RenderSubjectText(const Route& route) {
 }
 
 std::string RenderSubjectJson(const Route& route) {
-  return Dump(ToJson(route));
+  return Document(ToJson(route));
 }
 
 }  // namespace routelens

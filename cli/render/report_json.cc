@@ -4,16 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "cli/render/json_text.h"
 
 namespace routelens {
 namespace {
 
 // Keys stay in the order of docs/json.md.
 using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& value, int indent = -1) {
-  return value.dump(indent, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
 
 Json TimeOrNull(BootTime time, int64_t wall_offset_ns) {
   if (!time.known())
