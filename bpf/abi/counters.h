@@ -38,8 +38,12 @@ struct rl_scope {
 };
 RL_ABI_ASSERT(sizeof(struct rl_scope) == 8, "scope is 8 bytes");
 
+/* /proc tells the start of a process no finer: 1 s / USER_HZ. */
+#define RL_START_TICK_NS 10000000ULL
+
+/* Key of the process scopes. */
 struct rl_process_key {
-  __u64 start_boot_ns;
+  __u64 start_boot_ns; /* floored to RL_START_TICK_NS by whoever writes the map */
   __u32 tgid;
   __u32 pad;
 };

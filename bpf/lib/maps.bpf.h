@@ -57,7 +57,6 @@ struct rl_boundary_processes_map {
   __type(value, struct rl_scope);
 };
 extern struct rl_boundary_processes_map boundary_processes SEC(".maps");
-#define RL_START_TICK_NS 10000000ULL /* 1 s / USER_HZ */
 
 /* Which socket is this thread connecting now? Filled in the connect hook, marked when TCP sends its
  * SYN. The witness of connect()'s return removes it, else the handshake's or the socket's end. */

@@ -13,9 +13,6 @@ constexpr uint8_t kAlert = 21;
 constexpr uint8_t kHandshake = 22;
 constexpr uint8_t kApplicationData = 23;
 
-// RL_TLS_RECORDS_MAX of bpf/abi/abi.h: of each direction no more are described.
-constexpr uint16_t kRecordsDescribed = 24;
-
 // TLS 1.3 adds a content type byte and a 16-byte tag to each message (RFC 8446 section 5.2).
 constexpr uint16_t kProtection = 17;
 constexpr uint16_t kFinishedSha256 = 4 + 32 + kProtection;
@@ -143,7 +140,7 @@ void FromServer(const TlsRecord& record, BootTime now, TlsFacts& facts) {
   if (!facts.client_hello.known())
     return;
   facts.last_server_record = now;
-  facts.server_records_end = facts.server_records_end || record.index + 1 >= kRecordsDescribed;
+  facts.server_records_end = facts.server_records_end || record.index + 1 >= kTlsRecordsDescribed;
   if (record.version == 0 && record.index == 0) {
     facts.not_tls = true;
     return;

@@ -14,6 +14,8 @@ namespace {
 
 using Body = std::variant<EventBody, DecodeFault>;
 
+static_assert(kTlsRecordsDescribed == RL_TLS_RECORDS_MAX);
+
 // The fixed struct of a kind, copied: ring memory promises no alignment.
 template <typename Wire>
 bool ReadFixed(std::span<const std::byte> record, Wire& wire) {

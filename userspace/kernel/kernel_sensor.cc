@@ -17,6 +17,7 @@
 
 #include "base/status_util.h"
 #include "base/unique_fd.h"
+#include "bpf/abi/counters.h"
 #include "bpf/abi/events.h"
 #include "userspace/kernel/cgroup_attachments.h"
 #include "userspace/kernel/core_object.h"
@@ -32,8 +33,6 @@
 namespace routelens {
 
 namespace {
-
-constexpr uint64_t kStartTickNs = 10'000'000;  // as RL_START_TICK_NS, bpf/lib/maps.bpf.h
 
 constexpr uint32_t kAnyLevel = (1U << RL_MAX_CGROUP_LEVELS) - 1;
 
@@ -65,7 +64,7 @@ uint64_t OwnId(int cgroup_fd) {
 }
 
 rl_process_key FlooredToTick(rl_process_key key) {
-  key.start_boot_ns -= key.start_boot_ns % kStartTickNs;
+  key.start_boot_ns -= key.start_boot_ns % RL_START_TICK_NS;
   key.pad = 0;
   return key;
 }

@@ -117,6 +117,9 @@ struct StreamBytes {
   friend bool operator==(const StreamBytes&, const StreamBytes&) = default;
 };
 
+// Of each direction of a connection no more records are described (alerts in the clear apart).
+constexpr uint16_t kTlsRecordsDescribed = 24;
+
 struct TlsRecord {
   FlowId flow{};
   Direction direction = Direction::kEgress;
