@@ -37,20 +37,15 @@ static __always_inline void connecting_returned(long result, __u8 via) {
     return;
   struct rl_connecting connecting = *found;
   bpf_map_delete_elem(&connecting_threads, &thread);
-  if (result >= 0 || result < -CONNECTING_MAX_ERRNO || result == -EINTR ||
-      result <= -CONNECTING_ERESTARTSYS)
+  if (result >= 0 || result == -EINTR || result <= -CONNECTING_ERESTARTSYS)
     return;
-  int error = (int)-result;
-  int soft = 0;
-  if (connecting.syn_sent || result == -EINPROGRESS) {
-    /* A blocking connect() that failed after its SYN is told by the change of state. */
-    if (!connecting.syn_sent || result != -EINPROGRESS)
-      return;
-    error = connecting_soft_error(&connecting);
-    soft = 1;
-    if (error <= 0 || error > CONNECTING_MAX_ERRNO)
-      return;
-  }
+  /* A blocking connect() that failed after its SYN is told by the change of state. */
+  int soft = result == -EINPROGRESS;
+  if (soft != connecting.syn_sent)
+    return;
+  int error = soft ? connecting_soft_error(&connecting) : (int)-result;
+  if (error <= 0 || error > CONNECTING_MAX_ERRNO)
+    return;
   struct rl_ev_connect_error* ev =
       emit_reserve_fixed(&connecting.scope, RL_EV_CONNECT_ERROR, struct rl_ev_connect_error);
   if (!ev)

@@ -105,10 +105,14 @@ absl::Status LibraryWitness::Follow() {
     return scanner.status();
   scanner_ = *std::move(scanner);
   AddTo(epoll_.get(), scanner_->fd());
+  AskMappingsOfAll();
+  return absl::OkStatus();
+}
+
+void LibraryWitness::AskMappingsOfAll() {
   for (const Members& members : members_) {
     for (pid_t pid : members.list()) AskMappingsOf(pid);
   }
-  return absl::OkStatus();
 }
 
 void LibraryWitness::AskMappingsOf(pid_t pid) {
@@ -163,11 +167,8 @@ void LibraryWitness::TakeMappings() {
       return;
     AskOnce(record.file);
   });
-  if (lost) {
-    for (const Members& members : members_) {
-      for (pid_t pid : members.list()) AskMappingsOf(pid);
-    }
-  }
+  if (lost)
+    AskMappingsOfAll();
 }
 
 void LibraryWitness::TakeScans() {
@@ -229,7 +230,6 @@ void LibraryWitness::Accept(ImageFile image, const ProbePlan& plan) {
   Probed probed;
   probed.plan = plan;
   probed.attachment = *std::move(attachment);
-  probed.wanted = static_cast<uint32_t>(requests.size());
   probed.modified = status.st_mtim;
   probed.bytes = status.st_size;
   probed.image = std::move(image);
@@ -304,11 +304,8 @@ void LibraryWitness::Turn() {
     return;
   last_look_ns_ = now;
   DropRewritten();
-  if (stream_)
-    return;
-  for (const Members& members : members_) {
-    for (pid_t pid : members.list()) AskMappingsOf(pid);
-  }
+  if (!stream_)
+    AskMappingsOfAll();
 }
 
 bool LibraryWitness::TakeChanged() {

@@ -89,7 +89,6 @@ class LibraryWitness {
     ImageFile image;
     ProbePlan plan;
     std::unique_ptr<ProbeAttachment> attachment;
-    uint32_t wanted = 0;
     timespec modified{};
     int64_t bytes = 0;
   };
@@ -102,6 +101,7 @@ class LibraryWitness {
   bool IsProbed(const MappedFile& file) const;
   void Ask(const MappedFile& file);
   void AskMappingsOf(pid_t pid);
+  void AskMappingsOfAll();
   bool IsMember(pid_t pid);
   void Accept(ImageFile image, const ProbePlan& plan);
   void Refuse(const std::string& name, const std::string& kind, const std::string& reason);
