@@ -161,24 +161,6 @@ std::vector<PathPattern::Token> PathPattern::Literal(std::string_view text) {
   return tokens;
 }
 
-std::vector<std::vector<PathPattern::Token>> PathPattern::Alternatives() const {
-  switch (kind_) {
-    case Kind::kAll:
-      return {{{Step::kAnything, {}}}};
-    case Kind::kExact:
-    case Kind::kInvalidGlob:
-      return {Literal(text_)};
-    case Kind::kSubtree: {
-      std::vector<Token> below = Literal(text_ + "/");
-      below.push_back({Step::kAnything, {}});
-      return {Literal(text_), below};
-    }
-    case Kind::kGlob:
-      return {tokens_};
-  }
-  return {};
-}
-
 bool PathPattern::Overlaps(const PathPattern& other, size_t& budget) const {
   const auto exact = [](const PathPattern& p) {
     return p.kind_ == Kind::kExact || p.kind_ == Kind::kInvalidGlob;
@@ -193,13 +175,15 @@ bool PathPattern::Overlaps(const PathPattern& other, size_t& budget) const {
   if (kind_ == Kind::kSubtree && other.kind_ == Kind::kSubtree) {
     return Matches(other.text_) || other.Matches(text_);
   }
-  for (const auto& a : Alternatives()) {
-    for (const auto& b : other.Alternatives()) {
-      if (Intersect(a, b, budget))
-        return true;
-    }
-  }
-  return false;
+  if (kind_ == Kind::kGlob && other.kind_ == Kind::kGlob)
+    return Intersect(tokens_, other.tokens_, budget);
+  // A glob and a subtree: the subtree's own path, or anything below it.
+  const PathPattern& glob = kind_ == Kind::kGlob ? *this : other;
+  const PathPattern& subtree = kind_ == Kind::kGlob ? other : *this;
+  std::vector<Token> below = Literal(subtree.text_ + "/");
+  below.push_back({Step::kAnything, {}});
+  return Intersect(glob.tokens_, Literal(subtree.text_), budget) ||
+         Intersect(glob.tokens_, below, budget);
 }
 
 // Whether some text matches both: reachability over pairs of positions.

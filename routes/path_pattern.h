@@ -60,7 +60,6 @@ class PathPattern {
   bool MatchesGlob(std::string_view path) const;
   static std::vector<Token> Literal(std::string_view text);
   static bool Intersect(const std::vector<Token>& a, const std::vector<Token>& b, size_t& budget);
-  std::vector<std::vector<Token>> Alternatives() const;
 
   Kind kind_ = Kind::kAll;
   std::string text_ = "/**";

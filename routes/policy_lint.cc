@@ -135,6 +135,8 @@ class OverlapSearch {
     for (size_t i = 0; i < policy.endpoints.size(); ++i) {
       const PolicyEndpoint& endpoint = policy.endpoints[i];
       paths_.emplace_back(endpoint.path);
+      canonical_paths_.push_back(CanonicalPath(endpoint.path));
+      canonical_hosts_.push_back(CanonicalHost(endpoint.host));
       ports_.push_back(CanonicalPorts(endpoint.ports));
       const std::string host = MatchableHost(endpoint.host);
       if (endpoint.host.empty())
@@ -215,9 +217,9 @@ class OverlapSearch {
     }
     if (paths_[route].specificity() != paths_[other].specificity())
       return;
-    const bool same_route = b.is_route && CanonicalHost(a.host) == CanonicalHost(b.host) &&
+    const bool same_route = b.is_route && canonical_hosts_[route] == canonical_hosts_[other] &&
                             ports_[route] == ports_[other] &&
-                            CanonicalPath(a.path) == CanonicalPath(b.path);
+                            canonical_paths_[route] == canonical_paths_[other];
     if (!same_route && paths_[route].Overlaps(paths_[other], cells_))
       findings_.emplace(route, other, false);
   }
@@ -243,6 +245,8 @@ class OverlapSearch {
   const std::vector<EndpointPlace>& places_;
   const EndpointWarning& warn_;
   std::vector<PathPattern> paths_;
+  std::vector<std::string> canonical_paths_;
+  std::vector<std::string> canonical_hosts_;
   std::vector<std::vector<uint16_t>> ports_;
   std::map<std::string, std::vector<size_t>> by_host_;  // ordered: the same words each time
   std::vector<std::pair<HostPattern, size_t>> wildcards_;
